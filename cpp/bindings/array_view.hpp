@@ -1,0 +1,119 @@
+// NumPy buffer -> borrowed view. Nothing here copies: a layout that cannot be borrowed is refused,
+// because the Python side converts at the door, where it can do so block by block.
+#pragma once
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+#include <cstdint>
+#include <gasg21/gasg21.hpp>
+#include <string>
+#include <variant>
+
+namespace gasg21::bindings {
+
+namespace py = pybind11;
+
+template <class T>
+void require_native(const py::array& a, const char* name) {
+  require(py::isinstance<py::array_t<T>>(a), name, " must be a native ", sizeof(T) * 8,
+          "-bit array, not ", std::string(py::str(a.dtype())));
+  // A misaligned array passes NumPy's own layout flags, and reading it is undefined behaviour.
+  require((a.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_) != 0, name, " must be aligned");
+}
+
+/// (m, n) samples by features, features contiguous, samples at any stride -> n x m.
+template <class T>
+DenseView<T> as_columns(const py::array& a, const char* name) {
+  require_native<T>(a, name);
+  require(a.ndim() == 2, name, " must be 2-d, not ", a.ndim(), "-d");
+  require(a.shape(1) <= 1 || a.strides(1) == py::ssize_t(sizeof(T)), name,
+          " must have contiguous rows");
+  require(a.strides(0) % py::ssize_t(sizeof(T)) == 0, name, " must have rows at whole elements");
+  return {static_cast<const T*>(a.data()), uword(a.shape(1)), uword(a.shape(0)),
+          a.strides(0) / py::ssize_t(sizeof(T))};
+}
+
+template <class T>
+DenseView<T> as_columns(const py::array& a, const py::object& mask) {
+  DenseView<T> view = as_columns<T>(a, "samples");
+  if (mask.is_none()) return view;
+  const auto m = py::cast<py::array>(mask);
+  require(py::isinstance<py::array_t<bool>>(m), "mask must be boolean");
+  require(m.ndim() == 2 && m.shape(0) == a.shape(0) && m.shape(1) == a.shape(1),
+          "mask must have the shape of the samples");
+  require(m.shape(1) <= 1 || m.strides(1) == 1, "mask must have contiguous rows");
+  view.mask = static_cast<const unsigned char*>(m.data());
+  view.mask_stride = m.strides(0);
+  return view;
+}
+
+/// C-ordered (d, n) components -> n x d basis, borrowed.
+template <class T>
+arma::Mat<T> as_basis(const py::array& a, const char* name) {
+  require_native<T>(a, name);
+  require(a.ndim() == 2 && (a.flags() & py::array::c_style) != 0, name,
+          " must be 2-d and C-ordered");
+  return {const_cast<T*>(static_cast<const T*>(a.data())), uword(a.shape(1)), uword(a.shape(0)),
+          false, true};
+}
+
+/// One-dimensional, contiguous, borrowed.
+template <class T>
+const T* as_vector(const py::array& a, uword count, const char* name) {
+  require_native<T>(a, name);
+  require(a.ndim() == 1 && (a.flags() & py::array::c_style) != 0 && uword(a.shape(0)) == count,
+          name, " must be contiguous with ", count, " entries");
+  return static_cast<const T*>(a.data());
+}
+
+/// The arrays of a canonical CSR matrix of samples by rows -> n x m.
+template <class T, class Index>
+SparseView<T, Index> as_sparse_columns(const py::array& values, const py::array& indices,
+                                       const py::array& indptr, uword n) {
+  require(indptr.ndim() == 1 && indptr.shape(0) >= 1, "indptr must not be empty");
+  const uword m = uword(indptr.shape(0)) - 1;
+  const Index* offsets = as_vector<Index>(indptr, m + 1, "indptr");
+  const uword stored = uword(values.shape(0));
+  require(offsets[0] == 0 && uword(offsets[m]) <= stored, "indptr does not fit the data");
+  for (uword j = 0; j < m; ++j) require(offsets[j] <= offsets[j + 1], "indptr must not fall");
+  return {as_vector<T>(values, stored, "data"), as_vector<Index>(indices, stored, "indices"),
+          offsets, n, m};
+}
+
+template <class T>
+using AnyView =
+    std::variant<DenseView<T>, SparseView<T, std::int32_t>, SparseView<T, std::int64_t>>;
+
+/// The samples as Python hands them over: an array with an optional mask, or (data, indices,
+/// indptr).
+template <class T>
+AnyView<T> as_view(const py::object& samples, const py::object& mask, uword n) {
+  AnyView<T> view = [&]() -> AnyView<T> {
+    if (!py::isinstance<py::tuple>(samples))
+      return as_columns<T>(py::cast<py::array>(samples), mask);
+    const auto parts = py::cast<py::tuple>(samples);
+    require(parts.size() == 3, "sparse samples are (data, indices, indptr)");
+    const auto data = py::cast<py::array>(parts[0]);
+    const auto indices = py::cast<py::array>(parts[1]), indptr = py::cast<py::array>(parts[2]);
+    if (indices.itemsize() == 4)
+      return as_sparse_columns<T, std::int32_t>(data, indices, indptr, n);
+    return as_sparse_columns<T, std::int64_t>(data, indices, indptr, n);
+  }();
+  std::visit(
+      [&](const auto& v) {
+        require(v.n_rows == n, "samples have ", v.n_rows, " features, not ", n);
+      },
+      view);
+  return view;
+}
+
+/// A new C-ordered (d, n) array with the memory of the n x d basis.
+template <class T>
+py::array_t<T> to_components(const arma::Mat<T>& U) {
+  py::array_t<T> out({py::ssize_t(U.n_cols), py::ssize_t(U.n_rows)});
+  std::copy(U.begin(), U.end(), out.mutable_data());
+  return out;
+}
+
+}  // namespace gasg21::bindings

@@ -1,0 +1,51 @@
+// Geometry on (d, n) components.
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+#include <gasg21/gasg21.hpp>
+
+#include "array_view.hpp"
+#include "module.hpp"
+
+namespace gasg21::bindings {
+
+namespace {
+
+template <class T>
+void bind_for(py::module_& m) {
+  m.def(
+      "largest_angle",
+      [](const py::array_t<T>& A, const py::array_t<T>& B) {
+        const arma::Mat<T> a = as_basis<T>(A, "A"), b = as_basis<T>(B, "B");
+        const py::gil_scoped_release nogil;
+        return double(largest_angle(a, b));
+      },
+      py::arg("A").noconvert(), py::arg("B").noconvert(),
+      "Largest principal angle between the row spaces of two orthonormal arrays, in radians.");
+  m.def(
+      "orthonormality_error",
+      [](const py::array_t<T>& A) { return double(orthonormality_error(as_basis<T>(A, "A"))); },
+      py::arg("A").noconvert(), "max |A A' - I|.");
+  m.def(
+      "geodesic_step",
+      [](const py::array_t<T>& A, const py::array_t<T>& e, const py::array_t<T>& v, double theta) {
+        const arma::Mat<T> borrowed = as_basis<T>(A, "A");
+        arma::Mat<T> U(borrowed.memptr(), borrowed.n_rows, borrowed.n_cols);  // a copy
+        const arma::Col<T> ee(as_vector<T>(e, U.n_rows, "e"), U.n_rows),
+            vv(as_vector<T>(v, U.n_cols, "v"), U.n_cols);
+        arma::Col<T> shift(U.n_rows);
+        geodesic_step(U, ee, vv, theta, shift);
+        return to_components(U);
+      },
+      py::arg("A").noconvert(), py::arg("e").noconvert(), py::arg("v").noconvert(),
+      py::arg("theta"), "A, moved along the geodesic of direction e v' by the angle theta.");
+}
+
+}  // namespace
+
+void bind_geometry(py::module_& m) {
+  bind_for<double>(m);
+  bind_for<float>(m);
+}
+
+}  // namespace gasg21::bindings

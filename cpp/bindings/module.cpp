@@ -1,0 +1,18 @@
+// The compiled module: a table of contents.
+#include "module.hpp"
+
+#include <pybind11/pybind11.h>
+
+#include <gasg21/gasg21.hpp>
+
+namespace py = pybind11;
+
+PYBIND11_MODULE(_core, m) {
+  m.doc() = "The C++ core of gasg21. Private: use the gasg21 package.";
+  m.attr("__version__") = GASG21_VERSION;
+  py::register_exception<gasg21::NumericalError>(m, "NumericalError", PyExc_ArithmeticError);
+  gasg21::bindings::bind_geometry(m);
+  gasg21::bindings::bind_step_size(m);
+  gasg21::bindings::bind_tracker(m);
+  gasg21::bindings::bind_transform(m);
+}

@@ -1,0 +1,13 @@
+// What each binding file contributes to the module.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace gasg21::bindings {
+
+void bind_geometry(pybind11::module_& m);
+void bind_step_size(pybind11::module_& m);
+void bind_tracker(pybind11::module_& m);
+void bind_transform(pybind11::module_& m);
+
+}  // namespace gasg21::bindings

@@ -1,0 +1,20 @@
+// gasg21: robust subspace recovery by adaptive stochastic gradient on the Grassmannian.
+// Include this one; it lists the others.
+#pragma once
+
+#include <gasg21/version.hpp>  // written by CMake
+
+#include "config.hpp"
+#include "error.hpp"
+#include "grassmann.hpp"
+#include "kernels.hpp"
+#include "least_squares.hpp"
+#include "loss.hpp"
+#include "observation.hpp"
+#include "random.hpp"
+#include "run.hpp"
+#include "scaling.hpp"
+#include "start.hpp"
+#include "step_size.hpp"
+#include "tracker.hpp"
+#include "transform.hpp"

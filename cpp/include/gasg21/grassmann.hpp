@@ -1,0 +1,119 @@
+// Geometry of the Grassmannian: the rank-one gradient, the geodesic step along it, orthonormal
+// bases and the angles between them. Eqs. (7) to (9).
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "config.hpp"
+#include "error.hpp"
+#include "kernels.hpp"
+#include "random.hpp"
+
+namespace gasg21 {
+
+/// The gradient of one sample's loss is -weight * e w', Eq. (8); it is never formed as a matrix.
+template <class T>
+struct RankOneGradient {
+  arma::Col<T> e;     // unit residual, n entries, zero off Omega
+  arma::Col<T> w;     // least-squares weights, d entries
+  double weight = 0;  // what the loss makes of the residual; 0 = there is no gradient yet
+};
+
+/// The Frobenius inner product of two gradients, in O(n + d): (e'e)(w'w).
+// Departs from Sec. III-C: the paper counts O(n d^2) for this product, because it forms the
+// matrices; pinned by "inner is the Frobenius product of the matrices".
+template <class T>
+double inner(const RankOneGradient<T>& a, const RankOneGradient<T>& b) {
+  return a.weight * b.weight * double(kernels::dot(a.e.memptr(), b.e.memptr(), a.e.n_elem)) *
+         double(kernels::dot(a.w.memptr(), b.w.memptr(), a.w.n_elem));
+}
+
+/// Moves U along the geodesic of direction e v' by the angle theta, Eq. (9).
+/// Pre: U'U = I, U'e = 0, |e| = |v| = 1.  Post: U'U = I up to rounding. `shift` is scratch (n).
+template <class T>
+void geodesic_step(arma::Mat<T>& U, const arma::Col<T>& e, const arma::Col<T>& v, double theta,
+                   arma::Col<T>& shift) {
+  const double half = std::sin(theta / 2);
+  const T along = T(-2 * half * half);  // cos(theta) - 1 without cancellation
+  const T across = T(std::sin(theta));
+  shift = across * e;
+  kernels::add_times(U.memptr(), U.n_rows, U.n_cols, v.memptr(), along, shift.memptr());
+  kernels::add_outer(U.memptr(), U.n_rows, U.n_cols, shift.memptr(), v.memptr());
+}
+
+/// max |U'U - I|.
+template <class T>
+T orthonormality_error(const arma::Mat<T>& U) {
+  T worst = 0;
+  for (uword j = 0; j < U.n_cols; ++j)
+    for (uword i = j; i < U.n_cols; ++i) {
+      const T product = kernels::dot(U.colptr(i), U.colptr(j), U.n_rows);
+      worst = std::max(worst, std::abs(product - T(i == j)));
+    }
+  return worst;
+}
+
+/// Orthonormalizes the columns of U in their order (Gram-Schmidt, twice, so to full precision); a
+/// column keeps its direction as far as it can, so weights stored beside U keep their signs.
+/// Returns false, with U unspecified, when the columns are dependent.
+template <class T>
+bool orthonormalize(arma::Mat<T>& U) {
+  const uword n = U.n_rows;
+  std::vector<T> products(U.n_cols);
+  for (uword c = 0; c < U.n_cols; ++c) {
+    T* u = U.colptr(c);
+    const T largest = arma::abs(U.col(c)).max();
+    if (!(largest > 0) || !std::isfinite(largest)) return false;
+    U.col(c) /= largest;  // so that no square overflows
+    const T before = std::sqrt(kernels::dot(u, u, n));
+    for (int twice = 0; twice < 2; ++twice) {
+      kernels::transpose_times(U.memptr(), n, c, u, products.data());
+      kernels::add_times(U.memptr(), n, c, products.data(), T(-1), u);
+    }
+    const T after = std::sqrt(kernels::dot(u, u, n));
+    if (!(after > T(n) * std::numeric_limits<T>::epsilon() * before)) return false;
+    U.col(c) /= after;
+  }
+  return true;
+}
+
+/// A uniformly random d-dimensional subspace of R^n, as an orthonormal basis.
+template <class T>
+arma::Mat<T> random_basis(uword n, uword d, Random& random) {
+  arma::Mat<T> U(n, d);
+  do {  // a Gaussian matrix is dependent with probability 0
+    for (T& entry : U) entry = T(random.normal());
+  } while (!orthonormalize(U));
+  return U;
+}
+
+/// The principal angles between the spans of two orthonormal bases, in radians, largest first.
+/// Angles below pi / 4 come from their sine: the arc cosine answers 0 below 1e-8.
+template <class T>
+arma::Col<T> principal_angles(const arma::Mat<T>& A, const arma::Mat<T>& B) {
+  require(A.n_rows == B.n_rows, "the bases have ", A.n_rows, " and ", B.n_rows,
+          " rows; both must lie in the same space");
+  if (A.n_cols < B.n_cols) return principal_angles(B, A);
+  const arma::Mat<T> cosines = A.t() * B;
+  const arma::Mat<T> off = B - A * cosines;
+  arma::Col<T> c, s;
+  if (!arma::svd(c, cosines) || !arma::svd(s, off))
+    throw NumericalError("the SVD for the principal angles failed");
+  arma::Col<T> angles(B.n_cols);
+  for (uword i = 0; i < B.n_cols; ++i) {  // cosines fall, so the last one belongs to s[0]
+    const T sine = std::min(s[i], T(1)), cosine = std::min(c[B.n_cols - 1 - i], T(1));
+    angles[i] = sine * sine < T(0.5) ? std::asin(sine) : std::acos(cosine);
+  }
+  return angles;
+}
+
+/// The largest principal angle between the spans of two orthonormal bases, in radians.
+template <class T>
+T largest_angle(const arma::Mat<T>& A, const arma::Mat<T>& B) {
+  return principal_angles(A, B)[0];
+}
+
+}  // namespace gasg21

@@ -1,0 +1,89 @@
+// Weights and residual of one observation in a subspace: w = argmin |x_Omega - U_Omega w|, Eq. (5)
+// and Alg. 1, steps 3 and 4.
+#pragma once
+
+#include <cmath>
+#include <limits>
+
+#include "config.hpp"
+#include "error.hpp"
+#include "kernels.hpp"
+#include "observation.hpp"
+
+namespace gasg21 {
+
+enum class Solved { yes, too_few_entries, rank_deficient };
+
+/// Solves least squares on Omega for one vector after another, in memory that it keeps.
+template <class T>
+class LeastSquares {
+ public:
+  LeastSquares(uword n, uword d) : gathered_(n * d), w_(d), r_(n), G_(d, d), q_(d) {}
+
+  /// The weights, d entries.
+  const arma::Col<T>& w() const { return w_; }
+  /// The residual on Omega, x.count() entries.
+  const T* r() const { return r_.memptr(); }
+  /// |r|.
+  T residual() const { return residual_; }
+  /// The residual is rounding error: x lies in the span of U_Omega as far as T can tell.
+  bool exact() const { return residual_ <= 4 * eps * (1 + arma::norm(w_)); }
+
+  /// Pre: U'U = I up to rounding.  Post: U_Omega'r = 0 to rounding *relative to |r|*, however small
+  /// r is, because the refinement projects the computed residual once more.
+  Solved solve(const arma::Mat<T>& U, const Observation<T>& x) {
+    const uword k = x.count(), d = U.n_cols;
+    if (k <= d) return Solved::too_few_entries;  // then r = 0 whatever x is: no information
+    const T* A = U.memptr();
+    if (!x.full()) {
+      kernels::gather_rows(U.memptr(), U.n_rows, d, x.rows(), k, gathered_.memptr());
+      A = gathered_.memptr();
+      if (!factorize(A, k, d)) return Solved::rank_deficient;
+    }
+    std::copy(x.values(), x.values() + k, r_.memptr());
+    w_.zeros();
+    correct(A, x.full(), k, d);
+    correct(A, x.full(), k, d);  // one step of refinement
+    residual_ = std::sqrt(kernels::dot(r(), r(), k));
+    return Solved::yes;
+  }
+
+ private:
+  static constexpr T eps = std::numeric_limits<T>::epsilon();
+
+  /// w += q, r -= A q, where q minimises |r - A q|.
+  void correct(const T* A, bool full, uword k, uword d) {
+    if (!full && use_svd_) {
+      kernels::transpose_times(P_.memptr(), k, d, r(), q_.memptr());
+      q_ = V_ * (q_ / s_);
+    } else {
+      kernels::transpose_times(A, k, d, r(), q_.memptr());
+      if (!full) kernels::cholesky_solve(G_.memptr(), d, q_.memptr());  // full: G = I
+    }
+    w_ += q_;
+    kernels::add_times(A, k, d, q_.memptr(), T(-1), r_.memptr());
+  }
+
+  /// G = A'A by Cholesky where that keeps the digits (cond(G) well below 1 / eps), else the SVD
+  /// A = P s V'. False when A is singular: beyond a condition of 1 / sqrt(eps) the weights are
+  /// noise.
+  bool factorize(const T* A, uword k, uword d) {
+    kernels::gram(A, k, d, G_.memptr());
+    use_svd_ = kernels::cholesky(G_.memptr(), d) < std::sqrt(eps);
+    if (!use_svd_) return true;
+    const arma::Mat<T> borrowed(const_cast<T*>(A), k, d, false, true);
+    if (!arma::svd_econ(P_, s_, V_, borrowed)) throw NumericalError("the SVD of U_Omega failed");
+    return s_[d - 1] > std::sqrt(eps) * s_[0];
+  }
+
+  arma::Col<T> gathered_;  // U_Omega, column-major with x.count() rows
+  arma::Col<T> w_, r_;
+  T residual_ = 0;
+  arma::Mat<T> G_;
+  arma::Col<T> q_;
+  bool use_svd_ = false;
+  arma::Mat<T> P_, V_;
+  arma::Col<T> s_;
+};
+
+}  // namespace gasg21

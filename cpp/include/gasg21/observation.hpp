@@ -1,0 +1,171 @@
+// From a user's buffer to one spherized vector on Omega (Alg. 1, step 2). The views borrow: dense
+// columns with NaN or a mask for what is missing, or sparse columns whose stored entries are the
+// observed ones. All of them end in the same Observation, so all give the same numbers.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "config.hpp"
+#include "error.hpp"
+#include "kernels.hpp"
+
+namespace gasg21 {
+
+/// One dense vector of n entries; NaN is missing, and so is an entry whose mask byte is zero.
+template <class T>
+struct DenseSample {
+  const T* values;
+  const unsigned char* mask = nullptr;  // n bytes, or none
+};
+
+/// One vector given by its observed entries. Rows must be distinct and below n.
+template <class T, class Index = uword>
+struct SparseSample {
+  const T* values;
+  const Index* rows;
+  uword count;
+};
+
+/// Borrowed n x m data, one sample per column. Strides count elements, from sample to sample, and
+/// may be negative: row slices of a NumPy array are borrowed as they are.
+template <class T>
+struct DenseView {
+  const T* data;
+  uword n_rows;
+  uword n_cols;
+  std::ptrdiff_t stride;
+  const unsigned char* mask = nullptr;
+  std::ptrdiff_t mask_stride = 0;
+
+  explicit DenseView(const arma::Mat<T>& X)
+      : data(X.memptr()),
+        n_rows(X.n_rows),
+        n_cols(X.n_cols),
+        stride(static_cast<std::ptrdiff_t>(X.n_rows)) {}
+  DenseView(const T* data_, uword n_rows_, uword n_cols_, std::ptrdiff_t stride_)
+      : data(data_), n_rows(n_rows_), n_cols(n_cols_), stride(stride_) {}
+
+  DenseSample<T> sample(uword j) const {
+    const auto column = static_cast<std::ptrdiff_t>(j);
+    return {data + column * stride, mask ? mask + column * mask_stride : nullptr};
+  }
+};
+
+/// Borrowed compressed columns (a scipy CSR matrix of samples by rows has this very layout).
+template <class T, class Index>
+struct SparseView {
+  const T* values;
+  const Index* rows;
+  const Index* offsets;  // n_cols + 1
+  uword n_rows;
+  uword n_cols;
+
+  SparseSample<T, Index> sample(uword j) const {
+    const auto begin = offsets[j];
+    return {values + begin, rows + begin, static_cast<uword>(offsets[j + 1] - begin)};
+  }
+};
+
+enum class Usable { yes, zero, all_missing, not_finite };
+
+/// The observed part of one sample: x_Omega = scale * values with |values| = 1.
+template <class T>
+class Observation {
+ public:
+  explicit Observation(uword n) : n_(n), rows_(n), values_(n) {}
+
+  /// Number of observed entries.
+  uword count() const { return count_; }
+  /// Nothing is missing: `rows` is 0, 1, ..., n - 1 and need not be looked at.
+  bool full() const { return count_ == n_; }
+  const uword* rows() const { return rows_.data(); }
+  const T* values() const { return values_.data(); }
+
+  /// |x_Omega|; infinite if the norm of finite entries exceeds the largest T.
+  T scale() const { return scaled(T(1)); }
+  /// `value` back in the units of the sample, without overflow on the way.
+  T scaled(T value) const { return std::ldexp(value * norm_, exponent_); }
+
+  Usable read(const DenseSample<T>& x) {
+    count_ = 0;
+    for (uword i = 0; i < n_; ++i) {
+      const bool observed = x.values[i] == x.values[i] && (!x.mask || x.mask[i]);
+      rows_[count_] = i;
+      values_[count_] = x.values[i];
+      count_ += observed;
+    }
+    return spherize();
+  }
+
+  template <class Index>
+  Usable read(const SparseSample<T, Index>& x) {
+    require(x.count <= n_, "a sparse sample has ", x.count, " entries, but n = ", n_);
+    for (uword k = 0; k < x.count; ++k)
+      require(x.rows[k] >= Index(0) && static_cast<uword>(x.rows[k]) < n_, "row index ", x.rows[k],
+              " is outside [0, ", n_, ")");
+    if (strictly_increasing(x)) {
+      keep_observed(x, [](uword k) { return k; });
+    } else {  // sorted first, so that the order of the entries changes no bit of the result
+      std::vector<uword> order(x.count);
+      std::iota(order.begin(), order.end(), uword(0));
+      std::sort(order.begin(), order.end(),
+                [&](uword a, uword b) { return x.rows[a] < x.rows[b]; });
+      for (uword k = 1; k < x.count; ++k)
+        require(x.rows[order[k - 1]] != x.rows[order[k]], "row index ", x.rows[order[k]],
+                " appears twice in a sparse sample");
+      keep_observed(x, [&](uword k) { return order[k]; });
+    }
+    return spherize();
+  }
+
+ private:
+  template <class Index>
+  static bool strictly_increasing(const SparseSample<T, Index>& x) {
+    for (uword k = 1; k < x.count; ++k)
+      if (x.rows[k - 1] >= x.rows[k]) return false;
+    return true;
+  }
+
+  template <class Index, class Order>
+  void keep_observed(const SparseSample<T, Index>& x, Order at) {
+    count_ = 0;
+    for (uword k = 0; k < x.count; ++k) {
+      const T value = x.values[at(k)];
+      rows_[count_] = static_cast<uword>(x.rows[at(k)]);
+      values_[count_] = value;
+      count_ += value == value;
+    }
+  }
+
+  /// Alg. 1, step 2. The norm is taken after an exact scaling by a power of two, because a plain
+  /// sum of squares is infinite at 1e155 and zero at 1e-200; pinned by the scale tests.
+  Usable spherize() {
+    if (count_ == 0) return Usable::all_missing;
+    T largest = 0;
+    for (uword k = 0; k < count_; ++k) largest = std::max(largest, std::abs(values_[k]));
+    if (largest == T(0)) return Usable::zero;
+    if (!(largest <= std::numeric_limits<T>::max())) return Usable::not_finite;
+    exponent_ = std::ilogb(largest);
+    // Two factors, because 2^1074, which brings the smallest denormal to 1, is not a number.
+    const int half = -exponent_ / 2;
+    const T first = std::ldexp(T(1), half), second = std::ldexp(T(1), -exponent_ - half);
+    for (uword k = 0; k < count_; ++k) values_[k] = (values_[k] * first) * second;
+    norm_ = std::sqrt(kernels::dot(values(), values(), count_));
+    for (uword k = 0; k < count_; ++k) values_[k] /= norm_;
+    return Usable::yes;
+  }
+
+  uword n_;
+  uword count_ = 0;
+  std::vector<uword> rows_;
+  std::vector<T> values_;
+  T norm_ = 1;
+  int exponent_ = 0;
+};
+
+}  // namespace gasg21

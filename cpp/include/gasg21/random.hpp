@@ -1,0 +1,84 @@
+// A small seeded generator whose draws are the same on every platform: standard-library
+// distributions are not. Index, shuffle and normal draw; no global state, no clock.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+
+#include "config.hpp"
+#include "error.hpp"
+
+namespace gasg21 {
+
+/// xoshiro256** by Blackman and Vigna, seeded through splitmix64.
+class Random {
+ public:
+  using State = std::array<std::uint64_t, 4>;
+
+  explicit Random(std::uint64_t seed = 0) {
+    for (auto& word : state_) word = split_mix(seed);
+  }
+  explicit Random(const State& state) : state_(state) {
+    require((state[0] | state[1] | state[2] | state[3]) != 0, "random state must not be all zero");
+  }
+
+  const State& state() const { return state_; }
+
+  std::uint64_t next() {
+    const std::uint64_t result = rotate_left(state_[1] * 5, 7) * 9;
+    const std::uint64_t t = state_[1] << 17;
+    state_[2] ^= state_[0];
+    state_[3] ^= state_[1];
+    state_[1] ^= state_[2];
+    state_[0] ^= state_[3];
+    state_[2] ^= t;
+    state_[3] = rotate_left(state_[3], 45);
+    return result;
+  }
+
+  /// Uniform in [0, 1), with 53 random bits.
+  double uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
+
+  /// Uniform in {0, ..., bound - 1}, without bias. Pre: bound > 0.
+  std::uint64_t index(std::uint64_t bound) {
+    const std::uint64_t reject_below = (0 - bound) % bound;  // 2^64 mod bound
+    std::uint64_t draw = next();
+    while (draw < reject_below) draw = next();
+    return draw % bound;
+  }
+
+  /// Standard normal, by the polar method. The second value is dropped to keep the state four
+  /// words.
+  double normal() {
+    for (;;) {
+      const double a = 2.0 * uniform() - 1.0;
+      const double b = 2.0 * uniform() - 1.0;
+      const double s = a * a + b * b;
+      if (s > 0.0 && s < 1.0) return a * std::sqrt(-2.0 * std::log(s) / s);
+    }
+  }
+
+  /// The numbers 0 to count - 1 in random order (Fisher and Yates).
+  arma::uvec permutation(uword count) {
+    arma::uvec order(count);
+    for (uword i = 0; i < count; ++i) order[i] = i;
+    for (uword i = count; i > 1; --i) std::swap(order[i - 1], order[index(i)]);
+    return order;
+  }
+
+ private:
+  static std::uint64_t rotate_left(std::uint64_t x, int k) { return (x << k) | (x >> (64 - k)); }
+
+  static std::uint64_t split_mix(std::uint64_t& x) {
+    std::uint64_t z = (x += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
+
+  State state_;
+};
+
+}  // namespace gasg21

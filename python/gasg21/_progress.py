@@ -1,0 +1,29 @@
+"""The progress bar of ``verbose=1``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+Progress = Callable[[int, int, float], None]  # vectors done since the last call, level, step
+
+
+@contextmanager
+def progress_bar(name: str, n_samples: int, max_passes: int, verbose: int) -> Iterator[Progress | None]:
+    """Give a callback for the core that moves a tqdm bar, or None when ``verbose`` is 0."""
+    if not verbose:
+        yield None
+        return
+    try:
+        from tqdm.auto import tqdm
+    except ImportError as error:
+        msg = "verbose=1 needs tqdm: pip install 'gasg21[progress]'"
+        raise ImportError(msg) from error
+    with tqdm(total=n_samples * max_passes, desc=name, unit="vec") as bar:
+
+        def advance(done: int, level: int, step: float) -> None:
+            bar.update(done)
+            number = min(bar.n // n_samples + 1, max_passes)
+            bar.set_postfix_str(f"pass {number}, level {level}, step {step:.1e}")
+
+        yield advance

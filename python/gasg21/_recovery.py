@@ -1,0 +1,401 @@
+"""One subspace from a stream of vectors: GASG21, and GROUSE from the same core."""
+
+from __future__ import annotations
+
+import warnings
+from collections import deque
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gasg21 import _core
+from gasg21._progress import Progress, progress_bar
+from gasg21._subspace import SubspaceMixin, null_offset
+from gasg21._validation import (
+    Array,
+    Samples,
+    check_choice,
+    check_components,
+    check_integer,
+    check_number,
+    check_samples,
+    seed_of,
+    unchanged_on_error,
+)
+from gasg21.exceptions import ConvergenceWarning, InvalidInputError
+from gasg21.step_size import StepSize, core_rule
+
+_RECENT = 2048  # residuals of a stream that a numeric contamination is taken from
+_PROBED = 1000  # samples looked at to see whether the data spans the subspace
+
+
+class _StreamingSubspace(SubspaceMixin):
+    """The shell round the compiled tracker: validate, run it, publish what it found."""
+
+    _loss: ClassVar[str]
+
+    components_: Array
+    n_components_: int
+    n_features_in_: int
+    n_iter_: int
+    n_passes_: int
+    n_skipped_: int
+    converged_: bool
+    status_: str
+    step_size_: float
+    level_: int
+    history_: list[dict[str, Any]]
+    diagnostics_: dict[str, int]
+    _tracker: _core.Tracker
+    _recent: deque[float]
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        step_size: str | StepSize = "adaptive",
+        init: Any = "random",
+        max_passes: int = 20,
+        tol: float = 1e-6,
+        contamination: str | float = "auto",
+        on_bad: str = "raise",
+        absent: str = "missing",
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.step_size = step_size
+        self.init = init
+        self.max_passes = max_passes
+        self.tol = tol
+        self.contamination = contamination
+        self.on_bad = on_bad
+        self.absent = absent
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: None = None, mask: Any = None) -> _StreamingSubspace:
+        """Find the subspace, by shuffled passes over the data.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            One sample per row. NaN is missing; of a sparse matrix the stored entries are the observed
+            ones. C-ordered float64 and float32 arrays, memory-mapped or not, are never copied.
+        y : ignored
+        mask : bool array of the shape of X, optional
+            True = observed.
+
+        Returns
+        -------
+        self
+            Ctrl-C raises KeyboardInterrupt and leaves the subspace reached so far, with
+            ``status_ = "interrupted"``.
+        """
+        interrupt: KeyboardInterrupt | None = None
+        history: list[dict[str, Any]] = []
+        with unchanged_on_error(self):
+            self._check_parameters()
+            samples = check_samples(self, X, mask, reset=True)
+            tracker = self._start(samples)
+            self._recent = deque(maxlen=_RECENT)
+            try:
+                status = self._run_passes(tracker, samples, history)
+                self._publish(tracker)
+                if not self._spanned_by(samples):
+                    status = "rank_deficient"
+                if self.contamination != "auto":
+                    self._set_offset(-self._project(samples)[1])
+            except KeyboardInterrupt as caught:
+                status, interrupt = "interrupted", caught
+                self._publish(tracker)
+        self.history_ = history
+        self.n_passes_ = len(history)
+        self.status_ = status
+        self.converged_ = status == "converged"
+        if interrupt is not None:
+            raise interrupt
+        self._warn_unless_converged()
+        return self
+
+    def partial_fit(self, X: Any, y: None = None, mask: Any = None) -> _StreamingSubspace:
+        """Update the subspace with each sample, in the order given: the stream goes on where it was.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            As for `fit`.
+        y : ignored
+        mask : bool array of the shape of X, optional
+            True = observed.
+
+        Returns
+        -------
+        self
+        """
+        first = not hasattr(self, "_tracker")
+        with unchanged_on_error(self):
+            self._check_parameters()
+            dtype = None if first else self.components_.dtype
+            samples = check_samples(self, X, mask, reset=first, dtype=dtype)
+            if first:
+                tracker = self._start(samples)
+                self._recent = deque(maxlen=_RECENT)
+            else:
+                tracker = self._tracker
+                self._check_same_components()
+        try:
+            with progress_bar(type(self).__name__, samples.n_samples, 1, self.verbose) as progress:
+                residuals = _consume(tracker, samples, None, progress)
+            self._recent.extend(residuals[-_RECENT:])
+        finally:  # also when interrupted: the tracker stands between two vectors
+            self._publish(tracker)
+        if self.contamination != "auto":
+            self._set_offset(-np.asarray(self._recent))
+        return self
+
+    def _check_parameters(self) -> None:
+        check_integer("max_passes", self.max_passes, 1)
+        check_number("tol", self.tol, 0)
+        check_choice("on_bad", self.on_bad, ("raise", "skip"))
+        check_choice("absent", self.absent, ("missing", "zero"))
+        if self.contamination != "auto":
+            check_number("contamination", self.contamination, 0, 0.5, open_low=True)
+
+    def _check_same_components(self) -> None:
+        if self.n_components != self.n_components_:
+            msg = (
+                f"n_components={self.n_components!r} must stay {self.n_components_} while a stream goes on; "
+                "fit starts anew"
+            )
+            raise InvalidInputError(msg)
+
+    def _start(self, samples: Samples) -> _core.Tracker:
+        n, d = samples.n_features, check_components(self.n_components, samples.n_features)
+        rule, seed = core_rule(self.step_size), seed_of(self.random_state)
+        double = samples.dtype == np.float64
+        tracker = _core.Tracker64 if double else _core.Tracker32
+        if isinstance(self.init, str):
+            check_choice("init", self.init, ("random", "spherical_pca"))
+            if self.init == "random":
+                return tracker(n, d, rule, seed, self._loss)
+            rows = _core.permutation(samples.n_samples, seed)[: max(20 * d, 100)]
+            chosen = next(samples.take(np.sort(rows)).blocks())
+            start = _core.spherical_pca64 if double else _core.spherical_pca32
+            return tracker.from_components(start(chosen.payload, chosen.mask, n, d, seed), rule, seed, self._loss)
+        init = np.array(self.init, samples.dtype, order="C")
+        if init.shape != (d, n):
+            msg = f"init has shape {init.shape}; it must have (n_components, n_features) = {(d, n)}"
+            raise InvalidInputError(msg)
+        try:
+            return tracker.from_components(init, rule, seed, self._loss)
+        except ValueError as error:
+            msg = "init must have finite, linearly independent rows"
+            raise InvalidInputError(msg) from error
+
+    def _run_passes(self, tracker: _core.Tracker, samples: Samples, history: list[dict[str, Any]]) -> str:
+        """Pass over the data until one moves the subspace by no more than tol; record each pass."""
+        tol = max(self.tol, 100 * float(np.finfo(samples.dtype).eps)) if self.tol > 0 else -1.0
+        with progress_bar(type(self).__name__, samples.n_samples, self.max_passes, self.verbose) as progress:
+            for number in range(1, self.max_passes + 1):
+                before = tracker.components()
+                residuals = _consume(tracker, samples, tracker.permutation(samples.n_samples), progress)
+                counters = tracker.counters()
+                if counters["n_used"] == 0:
+                    msg = f"no sample of X could be used: {_without_basis(counters)}"
+                    raise InvalidInputError(msg)
+                moved = _core.largest_angle(before, tracker.components())
+                history.append(
+                    {
+                        "pass": number,
+                        "n_iter": counters["n_used"],
+                        "moved": moved,
+                        "median_residual": float(np.nanmedian(residuals)),
+                        "level": tracker.level,
+                        "step_size": tracker.eta,
+                    }
+                )
+                if moved <= tol:
+                    return "converged"
+        return "max_passes"
+
+    def _publish(self, tracker: _core.Tracker) -> None:
+        counters = tracker.counters()
+        self._tracker = tracker
+        self.components_ = tracker.components()
+        self.n_components_ = len(self.components_)
+        self.n_iter_ = counters["n_used"]
+        self.n_skipped_ = counters["n_seen"] - counters["n_used"]
+        self.diagnostics_ = _without_basis(counters)
+        self.step_size_ = tracker.eta
+        self.level_ = tracker.level
+        self.offset_ = null_offset(counters["entries_used"] / max(self.n_iter_, 1), self.n_components_)
+
+    def _set_offset(self, scores: Array) -> None:
+        """Put the offset where the share `contamination` of the scores lies below it."""
+        scores = scores[~np.isnan(scores)]
+        if len(scores):
+            self.offset_ = float(np.percentile(scores, 100 * float(self.contamination)))
+
+    def _spanned_by(self, samples: Samples) -> bool:
+        """Whether the samples reach every direction of the subspace: their weights have full rank."""
+        wanted = min(samples.n_samples, max(_PROBED, 20 * self.n_components_))
+        rows = np.linspace(0, samples.n_samples - 1, wanted).astype(np.intp)
+        weights = self._project(samples.take(rows))[0]
+        lengths = np.linalg.norm(weights, axis=1)
+        weights = weights[lengths > 0] / lengths[lengths > 0, None]
+        if len(weights) < self.n_components_:
+            return False
+        s = np.linalg.svd(weights, compute_uv=False)
+        return bool(s[-1] > 1e-6 * s[0])
+
+    def _warn_unless_converged(self) -> None:
+        if self.status_ == "rank_deficient":
+            msg = (
+                f"the samples do not span a subspace of dimension n_components={self.n_components_}: some of its "
+                "directions are arbitrary. Use a smaller n_components."
+            )
+        elif self.status_ == "max_passes" and self.tol > 0:
+            msg = (
+                f"the subspace still moved by {self.history_[-1]['moved']:.1e} rad in the last of "
+                f"max_passes={self.max_passes} passes (tol={self.tol}). Raise max_passes or tol, or give more data."
+            )
+        else:
+            return
+        warnings.warn(msg, ConvergenceWarning, stacklevel=3)
+
+
+def _consume(
+    tracker: _core.Tracker, samples: Samples, order: Array | None, progress: Progress | None
+) -> Array:
+    """Update the tracker with all samples; their residuals, NaN for those skipped."""
+    parts = [tracker.consume(b.payload, b.mask, b.order, progress) for b in samples.blocks(order)]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _without_basis(counters: dict[str, int]) -> dict[str, int]:
+    return {name: count for name, count in counters.items() if name != "entries_used"}
+
+
+class GASG21(_StreamingSubspace):
+    """Robust subspace recovery from data with outliers and missing entries, one vector at a time.
+
+    Finds the d-dimensional subspace that the good samples lie on when whole samples are garbage and
+    entries are missing: it minimises the sum of the samples' distances to the subspace (not their
+    squares) by stochastic gradient steps along the geodesics of the Grassmannian, with a step size that
+    adapts itself. Each step costs O(n_features * n_components^2) time, memory is
+    O(n_features * n_components). Each sample is scaled to unit length first; data is not centred.
+
+    Parameters
+    ----------
+    n_components : int
+        Dimension d of the subspace, in [1, n_features - 1].
+    step_size : {"adaptive", "diminishing", "constant"} or an instance from `gasg21.step_size`
+        How long the steps are; "adaptive" is the paper's rule.
+    init : {"random", "spherical_pca"} or array of shape (n_components, n_features)
+        Where to start.
+    max_passes : int
+        Passes over the data that `fit` makes at most.
+    tol : float
+        The angle to aim at, in radians: `fit` ends when a pass moves the subspace by no more than this.
+        0 runs all passes. What the dtype cannot resolve (100 machine epsilons) is not asked for.
+    contamination : "auto" or float in (0, 0.5]
+        How `predict` decides. "auto" calls a sample an outlier when its residual is one that a random
+        direction would have; a number is the share of the training samples to call outliers.
+    on_bad : {"raise", "skip"}
+        What to do with rows that hold an infinity: refuse the data before anything is changed, or leave
+        those rows out and count them.
+    absent : {"missing", "zero"}
+        What the entries are that a sparse matrix does not store.
+    random_state : int, RandomState, Generator or None
+        An int gives the same bits every time, and the same as the seed of the C++ library.
+    verbose : int
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Orthonormal basis of the subspace.
+    n_components_, n_features_in_ : int
+        The dimensions.
+    n_iter_ : int
+        Vectors used.
+    n_passes_ : int
+        Passes that `fit` made.
+    converged_ : bool
+        Whether `fit` ended by `tol`.
+    status_ : {"converged", "max_passes", "rank_deficient", "interrupted"}
+        How `fit` ended.
+    step_size_ : float
+        The last step.
+    level_ : int
+        How often the adaptive rule has halved its step.
+    history_ : list of dict
+        One record per pass: "pass", "n_iter", "moved" (radians), "median_residual", "level", "step_size".
+    n_skipped_ : int
+        Vectors that could not be used.
+    diagnostics_ : dict
+        Why they could not: "n_zero", "n_all_missing", "n_too_few" (no more entries observed than
+        n_components), "n_nonfinite", "n_rank_deficient", "n_orthogonal"; and "n_seen", "n_used".
+    offset_ : float
+        ``decision_function(X) = score_samples(X) - offset_``.
+
+    References
+    ----------
+    J. He and Y. Zhang, "Robust subspace recovery by adaptive stochastic gradient on the Grassmannian".
+
+    Examples
+    --------
+    >>> from gasg21 import GASG21
+    >>> from gasg21.datasets import make_low_rank
+    >>> from gasg21.metrics import subspace_angle
+    >>> data = make_low_rank(2000, 200, 5, outlier_fraction=0.5, observed_fraction=0.7, random_state=0)
+    >>> model = GASG21(n_components=5, random_state=0).fit(data.data)
+    >>> bool(subspace_angle(model.components_, data.basis) < 1e-6)
+    True
+    >>> bool(((model.predict(data.data) == 1) == data.inlier).mean() > 0.99)
+    True
+    """
+
+    _loss = "l21"
+
+
+class GROUSE(_StreamingSubspace):
+    """Subspace tracking from incomplete data (Balzano, Nowak and Recht, 2010); not robust to outliers.
+
+    The gradient of the squared distance: the same direction as that of `GASG21`, weighted by the
+    residual, so that outliers pull hardest. Samples are scaled to unit length first, so that the step
+    has a meaning that does not depend on the data's units. Prefer it where there are no outliers and
+    the subspace keeps changing.
+
+    Parameters and attributes are those of `GASG21`, with ``step_size="constant"`` as the default.
+    """
+
+    _loss = "squared"
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        step_size: str | StepSize = "constant",
+        init: Any = "random",
+        max_passes: int = 20,
+        tol: float = 1e-6,
+        contamination: str | float = "auto",
+        on_bad: str = "raise",
+        absent: str = "missing",
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            n_components,
+            step_size=step_size,
+            init=init,
+            max_passes=max_passes,
+            tol=tol,
+            contamination=contamination,
+            on_bad=on_bad,
+            absent=absent,
+            random_state=random_state,
+            verbose=verbose,
+        )

@@ -1,0 +1,163 @@
+"""What every fitted subspace can do: weights, residuals, completion, and who is an outlier."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.stats import beta
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, OutlierMixin, TransformerMixin
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from gasg21 import _core
+from gasg21._validation import Array, Samples, check_samples
+from gasg21.exceptions import InvalidInputError
+
+# A sample in a random direction passes for an inlier with the first probability; in a space of so few
+# dimensions that this would leave only a sliver round the subspace, a residual of up to _NEAR may pass
+# too, with at most the second.
+_MISSED, _MISSED_AT_MOST, _NEAR = 1e-3, 0.05, 0.1
+
+
+class SubspaceMixin(
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    OutlierMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
+    """Everything that needs only `components_` (d, n), orthonormal rows, and `offset_`."""
+
+    components_: Array
+    offset_: float
+
+    def fit(self, X: Any, y: None = None, mask: Any = None) -> SubspaceMixin:
+        """Fit the subspace; each estimator has its own way."""
+        raise AssertionError  # pragma: no cover
+
+    def transform(self, X: Any, mask: Any = None) -> Array:
+        """Weights of each sample in the basis, by least squares on its observed entries.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            NaN is missing; of a sparse matrix the stored entries are the observed ones.
+        mask : bool array of the shape of X, optional
+            True = observed.
+
+        Returns
+        -------
+        W : ndarray of shape (n_samples, n_components)
+            A row is NaN where the weights are not determined (fewer than n_components + 1 entries
+            observed).
+        """
+        return self._project(self._check_new(X, mask))[0]
+
+    def fit_transform(self, X: Any, y: None = None, mask: Any = None) -> Array:
+        """Fit the subspace and return the weights of the samples."""
+        return self.fit(X, y, mask=mask).transform(X, mask=mask)
+
+    def inverse_transform(self, W: Any) -> Array:
+        """Samples with the given weights: ``W @ components_``, shape (n_samples, n_features)."""
+        check_is_fitted(self)
+        W = check_array(W, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan", input_name="W")
+        if W.shape[1] != len(self.components_):
+            msg = f"W has {W.shape[1]} columns; it must have n_components = {len(self.components_)}"
+            raise InvalidInputError(msg)
+        return np.asarray(W @ self.components_)
+
+    def complete(self, X: Any, mask: Any = None) -> Array:
+        """X with its missing entries filled in from the subspace; observed ones are kept as they are.
+
+        Returns
+        -------
+        X_completed : ndarray of shape (n_samples, n_features)
+            Dense. What is not determined (see `transform`) stays NaN.
+        """
+        samples = self._check_new(X, mask)
+        out = np.empty(samples.data.shape, np.result_type(samples.data.dtype, self.components_.dtype))
+        fill = _core.fill_missing64 if samples.dtype == np.float64 else _core.fill_missing32
+        for block in samples.blocks():
+            observed, kept = _observed(samples, block.rows)
+            filled = np.zeros(kept.shape, samples.dtype)
+            fill(self.components_, block.payload, block.mask, filled)
+            out[block.rows] = np.where(observed, kept, filled)
+        return out
+
+    def score_samples(self, X: Any, mask: Any = None) -> Array:
+        """Minus the residual of each unit-norm sample: 0 lies in the subspace, -1 is orthogonal to it.
+
+        NaN where too little is observed to tell; 0 for a sample of zeros.
+        """
+        return -self._project(self._check_new(X, mask))[1]
+
+    def decision_function(self, X: Any, mask: Any = None) -> Array:
+        """``score_samples(X) - offset_``: below 0 is an outlier.
+
+        NaN for a sample that tells nothing (all zero, or too little observed).
+        """
+        weights, residuals = self._project(self._check_new(X, mask))
+        decision = -residuals - self.offset_
+        decision[(residuals == 0) & ~weights.any(axis=1)] = np.nan
+        return decision
+
+    def predict(self, X: Any, mask: Any = None) -> Array:
+        """+1 for inliers; -1 for outliers and for samples that tell nothing (all zero, too little observed)."""
+        with np.errstate(invalid="ignore"):
+            return np.where(self.decision_function(X, mask) >= 0, 1, -1)
+
+    def fit_predict(self, X: Any, y: None = None, mask: Any = None) -> Array:
+        """Fit the subspace and label the samples."""
+        return self.fit(X, y, mask=mask).predict(X, mask=mask)
+
+    def _check_new(self, X: Any, mask: Any) -> Samples:
+        check_is_fitted(self)
+        return check_samples(self, X, mask, reset=False, dtype=self.components_.dtype)
+
+    def _project(self, samples: Samples) -> tuple[Array, Array]:
+        """Weights (m, d) and residuals (m,)."""
+        project = _core.project64 if samples.dtype == np.float64 else _core.project32
+        parts = [project(self.components_, block.payload, block.mask) for block in samples.blocks()]
+        if len(parts) == 1:
+            return parts[0]
+        return np.concatenate([w for w, _ in parts]), np.concatenate([r for _, r in parts])
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def null_offset(n_observed: float, n_components: int) -> float:
+    """Score below which a sample is as far from the subspace as a random direction would be.
+
+    The squared residual of a random direction follows the Beta((N - d) / 2, d / 2) law for N observed
+    entries; the offset lets one in a thousand of such samples pass (a few more in a space of very few
+    dimensions).
+    """
+    if n_observed <= n_components:
+        return 0.0
+    law = beta((n_observed - n_components) / 2, n_components / 2)
+    strict, lax = np.sqrt(law.ppf([_MISSED, _MISSED_AT_MOST]))
+    return -float(max(strict, min(lax, _NEAR)))
+
+
+def _observed(samples: Samples, rows: Any) -> tuple[Array, Array]:
+    """Which entries of these rows are observed, and the rows, dense, in their own dtype."""
+    if not sp.issparse(samples.data):
+        kept = samples.data[rows]
+        observed = ~np.isnan(kept)
+        return (observed if samples.mask is None else observed & samples.mask[rows]), kept
+    kept = samples.data[rows]
+    if samples.absent_is_zero:
+        kept = kept.toarray()
+        return ~np.isnan(kept), kept
+    stored = sp.csr_matrix((np.ones(kept.nnz, bool), kept.indices, kept.indptr), shape=kept.shape).toarray()
+    kept = kept.toarray()
+    return stored & ~np.isnan(kept), kept

@@ -1,0 +1,207 @@
+"""The door: whatever the user has becomes `Samples` that the core can borrow, or is refused.
+
+Nothing behind this module checks its input again, and nothing in it copies a whole data set: float64
+and float32 arrays whose rows are contiguous are borrowed as they are, CSR matrices likewise, and
+anything else (other dtypes, Fortran order, byte-swapped or misaligned memory) is converted block by
+block, each time it is read.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from gasg21 import _core
+from gasg21.exceptions import InvalidInputError
+
+Array = npt.NDArray[Any]
+_BLOCK_ENTRIES = 2**19  # 4 MB of float64
+
+
+class Block(NamedTuple):
+    """Some samples as the core takes them."""
+
+    payload: _core.Payload
+    mask: Array | None
+    order: Array | None  # which rows of the payload, None = all of them
+    rows: Array | slice  # their places in the data set
+
+
+@dataclass(frozen=True)
+class Samples:
+    """A validated data set: ``data`` is an array (with an optional mask) or a canonical CSR matrix."""
+
+    data: Any
+    mask: Array | None
+    dtype: np.dtype[Any]  # float64 or float32, what the core computes in
+    absent_is_zero: bool = False
+
+    @property
+    def n_samples(self) -> int:
+        return int(self.data.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        return int(self.data.shape[1])
+
+    def blocks(self, order: Array | None = None) -> Iterator[Block]:
+        """Yield all samples, in the given order or as they stand: one block if they can be borrowed."""
+        if sp.issparse(self.data) and not self.absent_is_zero:
+            payload = (self.data.data, self.data.indices, self.data.indptr)
+            yield Block(payload, None, order, slice(None) if order is None else order)
+        elif not sp.issparse(self.data) and _can_borrow(self.data, self.dtype):
+            yield Block(self.data, self.mask, order, slice(None) if order is None else order)
+        else:
+            yield from self._converted_blocks(order)
+
+    def take(self, rows: Array) -> Samples:
+        """Return the given rows, copied."""
+        mask = None if self.mask is None else self.mask[rows]
+        return Samples(self.data[rows], mask, self.dtype, self.absent_is_zero)
+
+    def _converted_blocks(self, order: Array | None) -> Iterator[Block]:
+        step = max(1, _BLOCK_ENTRIES // self.n_features)
+        for start in range(0, self.n_samples, step):
+            rows = slice(start, start + step) if order is None else order[start : start + step]
+            block = self.data[rows]
+            block = block.toarray() if sp.issparse(block) else block
+            with np.errstate(over="ignore"):  # a number too large for the dtype is reported as infinite
+                block = np.require(block, self.dtype, ["C", "A"])
+            yield Block(block, None if self.mask is None else self.mask[rows], None, rows)
+
+
+def check_samples(
+    estimator: Any, X: Any, mask: Any = None, *, reset: bool, dtype: np.dtype[Any] | None = None
+) -> Samples:
+    """Validate a data set for an estimator; ``dtype`` is that of its model, None before there is one."""
+    X = validate_data(
+        estimator, X, reset=reset, accept_sparse="csr", dtype="numeric", ensure_all_finite=False
+    )
+    if dtype is None:
+        is_single = X.dtype.kind == "f" and X.dtype.itemsize == 4
+        dtype = np.dtype(np.float32 if is_single else np.float64)
+    if sp.issparse(X):
+        X = _canonical(X, dtype)
+    mask = _check_mask(mask, X)
+    samples = Samples(X, mask, dtype, absent_is_zero=estimator.absent == "zero")
+    if estimator.on_bad == "raise":
+        _refuse_infinite(samples)
+    return samples
+
+
+def check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
+    """Refuse a value that is not one of the allowed strings."""
+    if not isinstance(value, str) or value not in allowed:
+        msg = f"{name}={value!r} must be one of {', '.join(map(repr, allowed))}"
+        raise InvalidInputError(msg)
+
+
+def check_integer(name: str, value: Any, low: int, high: int | None = None, high_name: str = "") -> int:
+    """Refuse a value that is not an integer in [low, high]."""
+    is_integer = isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
+    if not is_integer or value < low or (high is not None and value > high):
+        top = "" if high is None else f"in [{low}, {high_name}{high}]"
+        msg = f"{name}={value!r} must be an integer {top or f'of at least {low}'}"
+        raise InvalidInputError(msg)
+    return int(value)
+
+
+def check_number(name: str, value: Any, low: float, high: float = np.inf, *, open_low: bool = False) -> float:
+    """Refuse a value that is not a real number in the interval."""
+    is_real = isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+    if not is_real or not (value > low if open_low else value >= low) or not value <= high:
+        left = "(" if open_low else "["
+        right = "inf)" if high == np.inf else f"{high}]"
+        msg = f"{name}={value!r} must be a number in {left}{low}, {right}"
+        raise InvalidInputError(msg)
+    return float(value)
+
+
+def check_components(n_components: Any, n_features: int) -> int:
+    """Refuse a subspace dimension that is not an integer in [1, n_features - 1]."""
+    if n_features < 2:
+        msg = f"n_features={n_features}: at least 2 are needed, for a subspace of dimension n_components={n_components!r}"
+        raise InvalidInputError(msg)
+    return check_integer("n_components", n_components, 1, n_features - 1, "n_features - 1 = ")
+
+
+def seed_of(random_state: Any) -> int:
+    """Return the seed for the core: an integer is taken as it is, so that C++ gives the same bits."""
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63))
+    if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool):
+        if not 0 <= random_state < 2**64:
+            msg = f"random_state={random_state!r} must be in [0, 2**64)"
+            raise InvalidInputError(msg)
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+@contextmanager
+def unchanged_on_error(estimator: Any) -> Iterator[None]:
+    """Give the estimator back its attributes if the block raises."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
+
+
+def _can_borrow(X: Array, dtype: np.dtype[Any]) -> bool:
+    rows_contiguous = X.shape[1] <= 1 or X.strides[1] == X.itemsize
+    return bool(
+        X.dtype == dtype and X.flags.aligned and rows_contiguous and X.strides[0] % X.itemsize == 0
+    )
+
+
+def _canonical(X: Any, dtype: np.dtype[Any]) -> Any:
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    with np.errstate(over="ignore"):
+        data = np.require(X.data, dtype, ["C", "A"])
+    return type(X)((data, X.indices, X.indptr), shape=X.shape, copy=False)
+
+
+def _check_mask(mask: Any, X: Any) -> Array | None:
+    if mask is None:
+        return None
+    if sp.issparse(X):
+        msg = "mask must be None for a sparse X, whose stored entries are the observed ones"
+        raise InvalidInputError(msg)
+    mask = np.asarray(mask)
+    if mask.dtype != np.bool_ or mask.shape != X.shape:
+        msg = (
+            f"mask has shape {mask.shape} and dtype {mask.dtype}; it must have the shape {X.shape} of X and "
+            "dtype bool (True = observed)"
+        )
+        raise InvalidInputError(msg)
+    if not mask.any():
+        msg = f"mask of shape {mask.shape} is False everywhere: nothing of X, shape {X.shape}, is observed"
+        raise InvalidInputError(msg)
+    return mask if mask.shape[1] <= 1 or mask.strides[1] == 1 else np.ascontiguousarray(mask)
+
+
+def _refuse_infinite(samples: Samples) -> None:
+    find = _core.find_infinite64 if samples.dtype == np.float64 else _core.find_infinite32
+    for block in samples.blocks():
+        found = find(block.payload, block.mask, samples.n_features)
+        if found is not None:
+            start = block.rows.start if isinstance(block.rows, slice) else None
+            row, column = found[0] + (start or 0), found[1]
+            msg = (
+                f"Input X contains infinity at row {row}, column {column} (as {samples.dtype}); entries must be "
+                "finite, or NaN for missing. on_bad='skip' leaves such rows out."
+            )
+            raise InvalidInputError(msg)

@@ -1,0 +1,140 @@
+"""``python -m gasg21 demo``: very dirty data, three methods, a table and a picture."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gasg21 import GASG21, GROUSE, _core, plotting
+from gasg21._subspace import null_offset
+from gasg21._validation import Array
+from gasg21.datasets import make_low_rank
+from gasg21.metrics import subspace_angle
+from gasg21.step_size import AdaptiveStep
+
+N_SAMPLES, N_FEATURES, N_COMPONENTS = 2000, 2000, 5
+OUTLIERS, OBSERVED = 0.65, 0.7
+
+
+class _Row(NamedTuple):
+    name: str
+    angle: float
+    seconds: float
+    flagged: Array  # who is called an outlier
+
+
+def run_demo(output: str, seed: int) -> None:
+    """Recover a subspace, print a table, write a picture to ``output``."""
+    plt = _matplotlib()
+    print(
+        f"{N_SAMPLES} samples of {N_FEATURES} features on a subspace of dimension {N_COMPONENTS}; "
+        f"{OUTLIERS:.0%} of them garbage, {1 - OBSERVED:.0%} of the entries missing.\n"
+    )
+    problem = make_low_rank(
+        N_SAMPLES,
+        N_FEATURES,
+        N_COMPONENTS,
+        outlier_fraction=OUTLIERS,
+        observed_fraction=OBSERVED,
+        singular_values=(2000, 10000),
+        random_state=seed,
+    )
+    model = GASG21(N_COMPONENTS, random_state=seed)
+    _print_table(
+        [
+            _measure("PCA", problem, lambda: _leading(np.nan_to_num(problem.data))),
+            _measure("spherized PCA", problem, lambda: _leading(_spherized(problem.data))),
+            _measure("GASG21", problem, lambda: model.fit(problem.data).components_),
+        ],
+        problem.inlier,
+    )
+
+    figure = plt.figure(figsize=(15, 4.8), layout="constrained")
+    convergence, residuals = figure.add_subplot(1, 3, 1), figure.add_subplot(1, 3, 2)
+    sphere = figure.add_subplot(1, 3, 3, projection="3d")
+    plotting.plot_convergence(convergence, *_convergence(problem, seed))
+    convergence.set_title(f"{OUTLIERS:.0%} outliers, {1 - OBSERVED:.0%} missing: only one gets there")
+    plotting.plot_residuals(residuals, -model.score_samples(problem.data), problem.inlier, -model.offset_)
+    residuals.set_title("Inliers and outliers fall apart")
+    plotting.plot_sphere(sphere, *_sphere(seed))
+    sphere.set_title("In R³: a plane is a circle on the sphere")
+    figure.savefig(output, dpi=110)
+    plt.close(figure)
+    print(f"\nThe picture is in {output}.")
+
+
+def _matplotlib() -> Any:
+    try:
+        import matplotlib
+    except ImportError as error:
+        msg = "the demo needs matplotlib: pip install 'gasg21[plot]'"
+        raise ImportError(msg) from error
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    return plt
+
+
+def _measure(name: str, problem: Any, fit: Callable[[], Array]) -> _Row:
+    start = time.perf_counter()
+    components = fit()
+    seconds = time.perf_counter() - start
+    # The same rule for all: an outlier is as far from the subspace as a random direction would be.
+    residuals = _core.project64(components, problem.data)[1]
+    flagged = residuals > -null_offset(OBSERVED * N_FEATURES, N_COMPONENTS)
+    return _Row(name, subspace_angle(components, problem.basis), seconds, flagged)
+
+
+def _print_table(rows: list[_Row], inlier: Array) -> None:
+    n_outliers = int((~inlier).sum())
+    print(f"{'':15}{'angle to the truth':>20}{'time':>10}{'outliers found':>18}{'false alarms':>15}")
+    for row in rows:
+        found, false = int((row.flagged & ~inlier).sum()), int((row.flagged & inlier).sum())
+        print(
+            f"{row.name:15}{row.angle:>16.1e} rad{row.seconds:>8.2f} s{f'{found} of {n_outliers}':>18}"
+            f"{f'{false} of {len(inlier) - n_outliers}':>15}"
+        )
+
+
+def _leading(X: Array) -> Array:
+    """Principal directions of X, not centred."""
+    from sklearn.utils.extmath import randomized_svd
+
+    return np.ascontiguousarray(randomized_svd(X, N_COMPONENTS, random_state=0)[2])
+
+
+def _spherized(X: Array) -> Array:
+    X = np.nan_to_num(X)
+    return X / np.linalg.norm(X, axis=1, keepdims=True)
+
+
+def _convergence(problem: Any, seed: int) -> tuple[Array, dict[str, Array]]:
+    """Angles along the same shuffled stream, for the adaptive and the classic step and for GROUSE."""
+    models = {
+        "GASG21 (adaptive step)": GASG21(N_COMPONENTS, random_state=seed),
+        "GASG21-DM (diminishing step)": GASG21(N_COMPONENTS, step_size="diminishing", random_state=seed),
+        "GROUSE (squared loss)": GROUSE(N_COMPONENTS, random_state=seed),
+    }
+    rng = np.random.default_rng(seed)
+    chunk, passes = 250, 6
+    angles: dict[str, list[float]] = {name: [np.pi / 2] for name in models}
+    for _ in range(passes):
+        for rows in np.split(rng.permutation(N_SAMPLES), N_SAMPLES // chunk):
+            for name, model in models.items():
+                model.partial_fit(problem.data[rows])
+                angles[name].append(subspace_angle(model.components_, problem.basis))
+    n_vectors = chunk * np.arange(passes * N_SAMPLES // chunk + 1)
+    return n_vectors, {name: np.array(values) for name, values in angles.items()}
+
+
+def _sphere(seed: int) -> tuple[Array, Array, Array, Array]:
+    """Return the paper's example: 75 % of the points on a plane in R^3, spherized."""
+    problem = make_low_rank(400, 3, 2, outlier_fraction=0.25, random_state=seed)
+    start = GASG21(2, random_state=seed + 1).partial_fit(problem.data[:1]).components_
+    # Three dimensions are few: see AdaptiveStep.f_min.
+    model = GASG21(2, init=start, step_size=AdaptiveStep(f_min=-0.5), random_state=seed, tol=1e-4)
+    found = model.fit(problem.data).components_
+    return _spherized(problem.data), problem.inlier, start, found

@@ -1,0 +1,110 @@
+"""Step rules: how far to go along the geodesic for each vector.
+
+The strings ``"adaptive"``, ``"diminishing"`` and ``"constant"`` mean the defaults of these classes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gasg21 import _core
+from gasg21.exceptions import InvalidInputError
+
+__all__ = ["AdaptiveStep", "ConstantStep", "DiminishingStep"]
+
+
+@dataclass(frozen=True)
+class AdaptiveStep:
+    """The paper's multi-level constant step (Algorithm 2).
+
+    Consecutive gradients that agree lower ``mu``, those that disagree raise it; when ``mu`` reaches
+    ``mu_max`` the step is halved, when it falls to ``mu_min`` the step is doubled again.
+
+    Parameters
+    ----------
+    eta0 : float, optional
+        Largest step. None means 0.5.
+    mu_max : float, optional
+        Larger values shrink the step later: slower, and safer on ill-conditioned data. None means 15.
+    mu_min : float
+        Lower end of ``mu``.
+    f_min, f_max : float
+        How much ``mu`` falls and rises at most in one update. In a space of only a few dimensions
+        unrelated gradients agree by chance; there ``f_min=-0.5`` converges where -1 does not.
+    omega : float
+        Width of the sigmoid.
+    """
+
+    eta0: float | None = None
+    mu_max: float | None = None
+    mu_min: float = 0.0
+    f_min: float = -1.0
+    f_max: float = 0.5
+    omega: float = 0.1
+
+    def _core(self) -> _core.AdaptiveStep:
+        return _core.AdaptiveStep(
+            eta0=0.5 if self.eta0 is None else self.eta0,
+            mu_max=15.0 if self.mu_max is None else self.mu_max,
+            mu_min=self.mu_min,
+            f_min=self.f_min,
+            f_max=self.f_max,
+            omega=self.omega,
+        )
+
+
+@dataclass(frozen=True)
+class DiminishingStep:
+    """The classic ``eta0 / (1 + j)`` for the j-th vector, which the paper calls GASG21-DM.
+
+    Parameters
+    ----------
+    eta0 : float
+        The first step. Smaller values end lower, if they get there: too small a one never reaches the
+        subspace.
+    """
+
+    eta0: float = 100.0
+
+    def _core(self) -> _core.DiminishingStep:
+        return _core.DiminishingStep(eta0=self.eta0)
+
+
+@dataclass(frozen=True)
+class ConstantStep:
+    """The same step for every vector.
+
+    Parameters
+    ----------
+    eta0 : float
+        The step.
+    """
+
+    eta0: float = 0.1
+
+    def _core(self) -> _core.ConstantStep:
+        return _core.ConstantStep(eta0=self.eta0)
+
+
+StepSize = AdaptiveStep | DiminishingStep | ConstantStep
+_BY_NAME: dict[str, StepSize] = {
+    "adaptive": AdaptiveStep(),
+    "diminishing": DiminishingStep(),
+    "constant": ConstantStep(),
+}
+
+
+def core_rule(step_size: str | StepSize) -> _core.StepRule:
+    """Return the compiled rule that a ``step_size`` parameter stands for."""
+    rule = _BY_NAME.get(step_size) if isinstance(step_size, str) else step_size
+    if not isinstance(rule, AdaptiveStep | DiminishingStep | ConstantStep):
+        msg = (
+            f"step_size={step_size!r} must be one of {sorted(_BY_NAME)} or an instance of a class in "
+            "gasg21.step_size"
+        )
+        raise InvalidInputError(msg)
+    try:
+        return rule._core()
+    except (ValueError, TypeError) as error:
+        msg = f"step_size={step_size!r}: {error}"
+        raise InvalidInputError(msg) from error
