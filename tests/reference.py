@@ -32,9 +32,7 @@ class AdaptiveStepReference:
     def sigmoid(self, x):
         """Eq. (11)."""
         with np.errstate(over="ignore"):
-            return self.f_min + (self.f_max - self.f_min) / (
-                1 - self.f_max / self.f_min * np.exp(-x / self.omega)
-            )
+            return self.f_min + (self.f_max - self.f_min) / (1 - self.f_max / self.f_min * np.exp(-x / self.omega))
 
     def next(self, gradient):
         """Eqs. (10) and (12); the gradient is the n x d matrix itself."""

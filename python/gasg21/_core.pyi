@@ -6,7 +6,6 @@ import numpy.typing as npt
 from gasg21._progress import Progress
 
 __version__: str
-__file__: str
 
 Array: TypeAlias = npt.NDArray[Any]
 Payload: TypeAlias = Array | tuple[Array, Array, Array]

@@ -26,7 +26,7 @@ from gasg21.exceptions import ConvergenceWarning, InvalidInputError
 from gasg21.step_size import StepSize, core_rule
 
 _RECENT = 2048  # residuals of a stream that a numeric contamination is taken from
-_PROBED = 1000  # samples looked at to see whether the data spans the subspace
+_PROBED = 1000  # samples to look at, at least, to see whether they span the subspace
 
 
 class _StreamingSubspace(SubspaceMixin):
@@ -180,7 +180,7 @@ class _StreamingSubspace(SubspaceMixin):
             if self.init == "random":
                 return tracker(n, d, rule, seed, self._loss)
             rows = _core.permutation(samples.n_samples, seed)[: max(20 * d, 100)]
-            chosen = next(samples.take(np.sort(rows)).blocks())
+            chosen = samples.take(np.sort(rows))
             start = _core.spherical_pca64 if double else _core.spherical_pca32
             return tracker.from_components(start(chosen.payload, chosen.mask, n, d, seed), rule, seed, self._loss)
         init = np.array(self.init, samples.dtype, order="C")
@@ -239,9 +239,8 @@ class _StreamingSubspace(SubspaceMixin):
 
     def _spanned_by(self, samples: Samples) -> bool:
         """Whether the samples reach every direction of the subspace: their weights have full rank."""
-        wanted = min(samples.n_samples, max(_PROBED, 20 * self.n_components_))
-        rows = np.linspace(0, samples.n_samples - 1, wanted).astype(np.intp)
-        weights = self._project(samples.take(rows))[0]
+        wanted = max(_PROBED, 20 * self.n_components_)
+        weights = self._project(samples.every(max(1, samples.n_samples // wanted)))[0]
         lengths = np.linalg.norm(weights, axis=1)
         weights = weights[lengths > 0] / lengths[lengths > 0, None]
         if len(weights) < self.n_components_:
@@ -265,9 +264,7 @@ class _StreamingSubspace(SubspaceMixin):
         warnings.warn(msg, ConvergenceWarning, stacklevel=3)
 
 
-def _consume(
-    tracker: _core.Tracker, samples: Samples, order: Array | None, progress: Progress | None
-) -> Array:
+def _consume(tracker: _core.Tracker, samples: Samples, order: Array | None, progress: Progress | None) -> Array:
     """Update the tracker with all samples; their residuals, NaN for those skipped."""
     parts = [tracker.consume(b.payload, b.mask, b.order, progress) for b in samples.blocks(order)]
     return parts[0] if len(parts) == 1 else np.concatenate(parts)

@@ -58,7 +58,7 @@ class SubspaceMixin(
         return self.fit(X, y, mask=mask).transform(X, mask=mask)
 
     def inverse_transform(self, W: Any) -> Array:
-        """Samples with the given weights: ``W @ components_``, shape (n_samples, n_features)."""
+        """Return samples with the given weights: ``W @ components_``, shape (n_samples, n_features)."""
         check_is_fitted(self)
         W = check_array(W, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan", input_name="W")
         if W.shape[1] != len(self.components_):

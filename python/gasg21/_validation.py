@@ -63,29 +63,32 @@ class Samples:
         else:
             yield from self._converted_blocks(order)
 
-    def take(self, rows: Array) -> Samples:
-        """Return the given rows, copied."""
-        mask = None if self.mask is None else self.mask[rows]
-        return Samples(self.data[rows], mask, self.dtype, self.absent_is_zero)
+    def every(self, step: int) -> Samples:
+        """Return each step-th sample; arrays are not copied."""
+        mask = None if self.mask is None else self.mask[::step]
+        return Samples(self.data[::step], mask, self.dtype, self.absent_is_zero)
+
+    def take(self, rows: Array | slice) -> Block:
+        """Return some samples as one block, converted if need be."""
+        data = self.data[rows]
+        if sp.issparse(data) and not self.absent_is_zero:
+            return Block((data.data, data.indices, data.indptr), None, None, rows)
+        data = data.toarray() if sp.issparse(data) else data
+        with np.errstate(over="ignore"):  # a number too large for the dtype is reported as infinite
+            data = np.require(data, self.dtype, ["C", "A"])
+        return Block(data, None if self.mask is None else self.mask[rows], None, rows)
 
     def _converted_blocks(self, order: Array | None) -> Iterator[Block]:
         step = max(1, _BLOCK_ENTRIES // self.n_features)
         for start in range(0, self.n_samples, step):
-            rows = slice(start, start + step) if order is None else order[start : start + step]
-            block = self.data[rows]
-            block = block.toarray() if sp.issparse(block) else block
-            with np.errstate(over="ignore"):  # a number too large for the dtype is reported as infinite
-                block = np.require(block, self.dtype, ["C", "A"])
-            yield Block(block, None if self.mask is None else self.mask[rows], None, rows)
+            yield self.take(slice(start, start + step) if order is None else order[start : start + step])
 
 
 def check_samples(
     estimator: Any, X: Any, mask: Any = None, *, reset: bool, dtype: np.dtype[Any] | None = None
 ) -> Samples:
     """Validate a data set for an estimator; ``dtype`` is that of its model, None before there is one."""
-    X = validate_data(
-        estimator, X, reset=reset, accept_sparse="csr", dtype="numeric", ensure_all_finite=False
-    )
+    X = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
     if dtype is None:
         is_single = X.dtype.kind == "f" and X.dtype.itemsize == 4
         dtype = np.dtype(np.float32 if is_single else np.float64)
@@ -129,7 +132,9 @@ def check_number(name: str, value: Any, low: float, high: float = np.inf, *, ope
 def check_components(n_components: Any, n_features: int) -> int:
     """Refuse a subspace dimension that is not an integer in [1, n_features - 1]."""
     if n_features < 2:
-        msg = f"n_features={n_features}: at least 2 are needed, for a subspace of dimension n_components={n_components!r}"
+        msg = (
+            f"n_features={n_features}: at least 2 are needed, for a subspace of dimension n_components={n_components!r}"
+        )
         raise InvalidInputError(msg)
     return check_integer("n_components", n_components, 1, n_features - 1, "n_features - 1 = ")
 
@@ -139,7 +144,7 @@ def seed_of(random_state: Any) -> int:
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**63))
     if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool):
-        if not 0 <= random_state < 2**64:
+        if not 0 <= int(random_state) < 2**64:
             msg = f"random_state={random_state!r} must be in [0, 2**64)"
             raise InvalidInputError(msg)
         return int(random_state)
@@ -160,9 +165,7 @@ def unchanged_on_error(estimator: Any) -> Iterator[None]:
 
 def _can_borrow(X: Array, dtype: np.dtype[Any]) -> bool:
     rows_contiguous = X.shape[1] <= 1 or X.strides[1] == X.itemsize
-    return bool(
-        X.dtype == dtype and X.flags.aligned and rows_contiguous and X.strides[0] % X.itemsize == 0
-    )
+    return bool(X.dtype == dtype and X.flags.aligned and rows_contiguous and X.strides[0] % X.itemsize == 0)
 
 
 def _canonical(X: Any, dtype: np.dtype[Any]) -> Any:

@@ -27,7 +27,7 @@ def make_low_rank(
     noise: float = 0.0,
     random_state: Any = None,
 ) -> Bunch:
-    """Samples from one subspace, with outliers in random positions and entries missing at random.
+    """Draw samples from one subspace, with outliers in random positions and entries missing at random.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def make_union_of_subspaces(
     noise: float = 0.0,
     random_state: Any = None,
 ) -> Bunch:
-    """Samples from several random subspaces, with outliers and missing entries.
+    """Draw samples from several random subspaces, with outliers and missing entries.
 
     The inliers are divided evenly; their weights are Gaussian. Parameters are as for `make_low_rank`.
 
@@ -105,7 +105,12 @@ def make_union_of_subspaces(
 
 
 def _check_sizes(
-    n_samples: int, n_features: int, n_components: int, outlier_fraction: float, observed_fraction: float, noise: float
+    n_samples: int,
+    n_features: int,
+    n_components: int,
+    outlier_fraction: float,
+    observed_fraction: float,
+    noise: float,
 ) -> None:
     check_integer("n_samples", n_samples, 1)
     check_integer("n_features", n_features, 1)

@@ -108,7 +108,7 @@ def _leading(X: Array) -> Array:
 
 def _spherized(X: Array) -> Array:
     X = np.nan_to_num(X)
-    return X / np.linalg.norm(X, axis=1, keepdims=True)
+    return np.asarray(X / np.linalg.norm(X, axis=1, keepdims=True))
 
 
 def _convergence(problem: Any, seed: int) -> tuple[Array, dict[str, Array]]:

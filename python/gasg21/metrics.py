@@ -53,23 +53,23 @@ def clustering_error(y_true: npt.ArrayLike, y_pred: npt.ArrayLike, outlier_label
     >>> clustering_error([0, 0, 1, 1], [1, 1, 0, 1])
     0.25
     """
-    y_true, y_pred = np.asarray(y_true), np.asarray(y_pred)
-    if y_true.ndim != 1 or y_true.shape != y_pred.shape or not len(y_true):
-        msg = f"y_true and y_pred have shapes {y_true.shape} and {y_pred.shape}; both must be (n_samples,), n_samples >= 1"
+    true, predicted = np.asarray(y_true), np.asarray(y_pred)
+    if true.ndim != 1 or true.shape != predicted.shape or not len(true):
+        msg = f"y_true and y_pred have shapes {true.shape} and {predicted.shape}; both must be (n_samples,), not empty"
         raise InvalidInputError(msg)
     if outlier_label is not None:
-        keep = y_true != outlier_label
-        y_true, y_pred = y_true[keep], y_pred[keep]
-        if not len(y_true):
+        keep = true != outlier_label
+        true, predicted = true[keep], predicted[keep]
+        if not len(true):
             return 0.0
-    true_labels, true_index = np.unique(y_true, return_inverse=True)
-    pred_labels, pred_index = np.unique(y_pred, return_inverse=True)
+    true_labels, true_index = np.unique(true, return_inverse=True)
+    pred_labels, pred_index = np.unique(predicted, return_inverse=True)
     together = np.zeros((len(true_labels), len(pred_labels)), np.int64)
     np.add.at(together, (true_index, pred_index), 1)
     if outlier_label is not None:
         together[:, pred_labels == outlier_label] = 0
     matched = together[linear_sum_assignment(together, maximize=True)].sum()
-    return float(1 - matched / len(y_true))
+    return float(1 - matched / len(true))
 
 
 def relative_residual(true: npt.ArrayLike, rec: npt.ArrayLike) -> float:

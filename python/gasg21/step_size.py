@@ -98,10 +98,7 @@ def core_rule(step_size: str | StepSize) -> _core.StepRule:
     """Return the compiled rule that a ``step_size`` parameter stands for."""
     rule = _BY_NAME.get(step_size) if isinstance(step_size, str) else step_size
     if not isinstance(rule, AdaptiveStep | DiminishingStep | ConstantStep):
-        msg = (
-            f"step_size={step_size!r} must be one of {sorted(_BY_NAME)} or an instance of a class in "
-            "gasg21.step_size"
-        )
+        msg = f"step_size={step_size!r} must be one of {sorted(_BY_NAME)} or an instance of a class in gasg21.step_size"
         raise InvalidInputError(msg)
     try:
         return rule._core()

@@ -1,0 +1,30 @@
+// loss.hpp: a loss's weight is the derivative of what it says it costs.
+#include <gasg21/loss.hpp>
+
+#include "support.hpp"
+
+namespace {
+
+/// d cost / d residual by a central difference.
+template <class Cost>
+double slope(Cost&& cost, double residual) {
+  const double h = 1e-5;
+  return (cost(residual + h) - cost(residual - h)) / (2 * h);
+}
+
+}  // namespace
+
+TEST_CASE("the weight of a loss is the slope of its cost") {
+  for (const double residual : {1e-3, 0.2, 0.9}) {
+    // The difference quotient of both costs is exact but for rounding, eps / h = 2e-11.
+    CHECK(gasg21::L21Loss{}.weight(residual) ==
+          doctest::Approx(slope([](double r) { return r; }, residual)).epsilon(1e-9));
+    CHECK(gasg21::SquaredLoss{}.weight(residual) ==
+          doctest::Approx(slope([](double r) { return r * r / 2; }, residual)).epsilon(1e-6));
+  }
+}
+
+TEST_CASE("an outlier pulls no harder than an inlier under L21, and harder under least squares") {
+  CHECK(gasg21::L21Loss{}.weight(1.0) == gasg21::L21Loss{}.weight(1e-6));
+  CHECK(gasg21::SquaredLoss{}.weight(1.0) > gasg21::SquaredLoss{}.weight(1e-6));
+}

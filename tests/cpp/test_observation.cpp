@@ -1,0 +1,203 @@
+// observation.hpp: every way to write a vector with gaps gives the same bits, at every scale.
+#include <cmath>
+#include <cstdint>
+#include <gasg21/observation.hpp>
+#include <limits>
+#include <vector>
+
+#include "support.hpp"
+
+using gasg21::DenseSample;
+using gasg21::DenseView;
+using gasg21::Observation;
+using gasg21::SparseSample;
+using gasg21::SparseView;
+using gasg21::Usable;
+using support::complaint;
+using support::contains;
+using support::eps;
+using support::quiet_nan;
+using support::Random;
+using support::uword;
+
+namespace {
+
+template <class T>
+arma::Col<T> values_of(const Observation<T>& x) {
+  return arma::Col<T>(x.values(), x.count());
+}
+
+arma::uvec rows_of(const Observation<double>& x) { return arma::uvec(x.rows(), x.count()); }
+
+/// The observation of a dense vector, NaN = missing.
+template <class T>
+Observation<T> observe(const arma::Col<T>& x) {
+  Observation<T> observation(x.n_elem);
+  REQUIRE(observation.read(DenseSample<T>{x.memptr()}) == Usable::yes);
+  return observation;
+}
+
+template <class T>
+Usable usable(const arma::Col<T>& x) {
+  return Observation<T>(x.n_elem).read(DenseSample<T>{x.memptr()});
+}
+
+}  // namespace
+
+TEST_CASE("NaN, mask, sorted and unsorted sparse entries give the same bits") {
+  Random random(1);
+  for (const uword n : {5u, 16u, 33u, 100u}) {
+    const auto x = support::gaussian<double>(n, random);
+    const arma::uvec rows = support::random_rows(n, (2 * n) / 3, random);
+    const auto expected = observe<double>(support::only(x, rows));
+    CHECK(support::same_bits<uword>(rows_of(expected), rows));
+
+    std::vector<unsigned char> mask(n, 0);
+    for (const uword i : rows) mask[i] = 1;
+    const arma::vec values = x.elem(rows);
+    const std::vector<std::int32_t> narrow(rows.begin(), rows.end());
+    const arma::uvec shuffle = random.permutation(rows.n_elem);
+    const arma::uvec rows_shuffled = rows.elem(shuffle);
+    const arma::vec values_shuffled = values.elem(shuffle);
+
+    const auto check = [&](auto sample) {
+      Observation<double> got(n);
+      CHECK(got.read(sample) == Usable::yes);
+      CHECK(support::same_bits<uword>(rows_of(got), rows));
+      CHECK(support::same_bits<double>(values_of(got), values_of(expected)));
+      CHECK(got.scale() == expected.scale());
+    };
+    check(DenseSample<double>{x.memptr(), mask.data()});
+    check(SparseSample<double>{values.memptr(), rows.memptr(), rows.n_elem});
+    check(SparseSample<double, std::int32_t>{values.memptr(), narrow.data(), rows.n_elem});
+    check(SparseSample<double>{values_shuffled.memptr(), rows_shuffled.memptr(), rows.n_elem});
+  }
+}
+
+TEST_CASE("a NaN that is stored is missing, masked in or listed by a row") {
+  const arma::vec x = {3, quiet_nan<double>, 4};
+  const unsigned char all[] = {1, 1, 1};
+  const arma::uvec rows = {0, 1, 2};
+  Observation<double> observation(3);
+  observation.read(DenseSample<double>{x.memptr(), all});
+  CHECK(support::same_bits<uword>(rows_of(observation), {0, 2}));
+  observation.read(SparseSample<double>{x.memptr(), rows.memptr(), 3});
+  CHECK(support::same_bits<uword>(rows_of(observation), {0, 2}));
+  CHECK_FALSE(observation.full());
+  CHECK(observation.scale() == 5);
+}
+
+TEST_CASE_TEMPLATE("x is scale times values, and values has unit norm", T, double, float) {
+  Random random(2);
+  const auto x = support::gaussian<T>(50, random);
+  const auto observation = observe<T>(x);
+  CHECK(observation.full());
+  CHECK(double(arma::norm(values_of(observation))) == doctest::Approx(1).epsilon(4 * eps<T>));
+  CHECK(double(observation.scale()) == doctest::Approx(double(arma::norm(x))).epsilon(8 * eps<T>));
+  for (uword i = 0; i < 50; ++i)
+    CHECK(double(observation.scaled(observation.values()[i])) ==
+          doctest::Approx(double(x[i])).epsilon(4 * eps<T>));
+}
+
+TEST_CASE("spherizing undoes any scale from 1e-300 to 1e300") {
+  Random random(3);
+  const arma::vec x = support::gaussian<double>(30, random);
+  const auto expected = observe<double>(x);
+  for (int k = -300; k <= 300; k += 20) {
+    CAPTURE(k);
+    const double scale = std::pow(10.0, k);
+    const auto got = observe<double>(x * scale);
+    // Multiplying by a power of ten rounds each entry once.
+    CHECK(support::distance<double>(values_of(got), values_of(expected)) <= 4 * eps<double>);
+    CHECK(got.scale() / scale == doctest::Approx(expected.scale()).epsilon(1e-14));
+  }
+}
+
+TEST_CASE_TEMPLATE("a power of two changes no bit of the values", T, double, float) {
+  Random random(4);
+  const auto x = support::gaussian<T>(30, random);
+  const auto expected = observe<T>(x);
+  const int reach = std::numeric_limits<T>::max_exponent - 5;
+  for (const int k : {-reach / 2, -31, -1, 1, 30, reach}) {
+    CAPTURE(k);
+    arma::Col<T> y = x;
+    for (T& entry : y) entry = std::ldexp(entry, k);
+    CHECK(support::same_bits<T>(values_of(observe<T>(y)), values_of(expected)));
+  }
+}
+
+TEST_CASE_TEMPLATE("denormal numbers are spherized exactly", T, double, float) {
+  const T tiny = std::numeric_limits<T>::denorm_min();
+  const auto expected = observe<T>({1, 2, -2});
+  const auto got = observe<T>({tiny, 2 * tiny, -2 * tiny});
+  CHECK(support::same_bits<T>(values_of(got), values_of(expected)));
+  CHECK(got.scale() == 3 * tiny);
+}
+
+TEST_CASE_TEMPLATE("a norm beyond the largest number does not spoil the values", T, double, float) {
+  const T largest = std::numeric_limits<T>::max();
+  const auto observation = observe<T>({largest, largest, -largest, largest});
+  CHECK(std::isinf(observation.scale()));
+  for (uword i = 0; i < 4; ++i)
+    CHECK(std::abs(double(observation.values()[i])) == doctest::Approx(0.5).epsilon(2 * eps<T>));
+  CHECK(double(observation.scaled(T(0.5)) / largest) == doctest::Approx(1).epsilon(2 * eps<T>));
+}
+
+TEST_CASE_TEMPLATE("a vector that cannot be spherized says why", T, double, float) {
+  const T inf = std::numeric_limits<T>::infinity();
+  CHECK(usable<T>({0, 0, T(-0.0)}) == Usable::zero);
+  CHECK(usable<T>({0, quiet_nan<T>, 0}) == Usable::zero);
+  CHECK(usable<T>({quiet_nan<T>, quiet_nan<T>, quiet_nan<T>}) == Usable::all_missing);
+  CHECK(usable<T>({1, inf, 2}) == Usable::not_finite);
+  CHECK(usable<T>({quiet_nan<T>, -inf, 0}) == Usable::not_finite);
+  CHECK(usable<T>({0, 1, quiet_nan<T>}) == Usable::yes);
+
+  Observation<T> observation(3);
+  const unsigned char mask[] = {1, 0, 1}, none[] = {0, 0, 0};
+  const arma::Col<T> x = {1, inf, 2};
+  CHECK(observation.read(DenseSample<T>{x.memptr(), mask}) == Usable::yes);  // inf is not observed
+  CHECK(observation.read(DenseSample<T>{x.memptr(), none}) == Usable::all_missing);
+  CHECK(observation.read(SparseSample<T>{nullptr, nullptr, 0}) == Usable::all_missing);
+}
+
+TEST_CASE("a sparse sample with impossible rows is refused") {
+  const double values[] = {1, 2, 3, 4};
+  const auto reading = [&](std::vector<std::int64_t> rows) {
+    return complaint([&] {
+      Observation<double>(3).read(
+          SparseSample<double, std::int64_t>{values, rows.data(), rows.size()});
+    });
+  };
+  CHECK(reading({2, 0, 1}).empty());
+  CHECK(contains(reading({0, 3}), "row index 3 "));
+  CHECK(contains(reading({0, -1}), "row index -1 "));
+  CHECK(contains(reading({0, 1, 1}), "row index 1 appears twice"));
+  CHECK(contains(reading({2, 0, 2}), "row index 2 appears twice"));
+  CHECK(contains(reading({0, 1, 2, 0}), "4 entries"));
+}
+
+TEST_CASE("a dense view walks its columns by its strides") {
+  const arma::mat X = {{1, 3, 5}, {2, 4, 6}};
+  CHECK(DenseView<double>(X).sample(2).values[1] == 6);
+  CHECK(DenseView<double>(X).sample(2).mask == nullptr);
+  const DenseView<double> backwards(X.colptr(2), 2, 3, -2);
+  CHECK(backwards.sample(0).values[0] == 5);
+  CHECK(backwards.sample(2).values[1] == 2);
+  const unsigned char mask[] = {1, 1, 0, 1, 1, 0};
+  DenseView<double> masked(X);
+  masked.mask = mask + 4;
+  masked.mask_stride = -2;
+  CHECK(masked.sample(0).mask == mask + 4);
+  CHECK(masked.sample(2).mask == mask);
+}
+
+TEST_CASE("a sparse view cuts its columns at the offsets") {
+  const double values[] = {1, 2, 3};
+  const std::int32_t rows[] = {0, 4, 2}, offsets[] = {0, 2, 2, 3};
+  const SparseView<double, std::int32_t> view{values, rows, offsets, 5, 3};
+  CHECK(view.sample(0).count == 2);
+  CHECK(view.sample(1).count == 0);
+  REQUIRE(view.sample(2).count == 1);
+  CHECK(view.sample(2).values[0] == 3);
+  CHECK(view.sample(2).rows[0] == 2);
+}

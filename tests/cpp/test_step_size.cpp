@@ -1,0 +1,196 @@
+// step_size.hpp: the laws of Alg. 2, and what a rule refuses.
+#include <cmath>
+#include <gasg21/step_size.hpp>
+#include <limits>
+
+#include "support.hpp"
+
+using gasg21::AdaptiveStep;
+using gasg21::AdaptiveStepOptions;
+using gasg21::ConstantStep;
+using gasg21::DiminishingStep;
+using support::complaint;
+using support::contains;
+
+namespace {
+
+const double inf = std::numeric_limits<double>::infinity();
+
+AdaptiveStepOptions other_options() {
+  AdaptiveStepOptions o;
+  o.eta0 = 0.3;
+  o.mu_min = 1;
+  o.mu_max = 6;
+  o.f_min = -0.7;
+  o.f_max = 0.4;
+  o.omega = 0.02;
+  return o;
+}
+
+/// The number of updates, all with this agreement, until the level changes.
+int updates_to_change(AdaptiveStep rule, double agreement) {
+  const auto level = rule.level();
+  for (int count = 1; count <= 10000; ++count) {
+    rule.next(agreement);
+    if (rule.level() != level) return count;
+  }
+  return 0;
+}
+
+/// The complaint about one option set to a bad value.
+std::string refusing(double AdaptiveStepOptions::* option, double value) {
+  AdaptiveStepOptions o;
+  o.*option = value;
+  return complaint([&] { AdaptiveStep rule(o); });
+}
+
+}  // namespace
+
+TEST_CASE("the sigmoid vanishes at zero") {
+  CHECK(AdaptiveStep{}.sigmoid(0) == 0);
+  CHECK(std::abs(AdaptiveStep(other_options()).sigmoid(0)) <= 2e-16);  // rounding of the quotient
+}
+
+TEST_CASE("the sigmoid rises from f_min to f_max and never leaves them") {
+  for (const auto& options : {AdaptiveStepOptions{}, other_options()}) {
+    const AdaptiveStep rule(options);
+    double last = options.f_min;
+    for (double x = -5 * options.omega; x <= 5 * options.omega; x += options.omega / 10) {
+      const double value = rule.sigmoid(x);
+      CHECK(value > last);
+      CHECK(value < options.f_max);
+      last = value;
+    }
+    for (const double huge : {1e3, 1e10, 1e300, inf}) {
+      CHECK(rule.sigmoid(-huge) == options.f_min);
+      CHECK(rule.sigmoid(huge) == doctest::Approx(options.f_max).epsilon(1e-15));
+    }
+  }
+}
+
+TEST_CASE("the sigmoid is Eq. (11), with omega as its unit") {
+  const AdaptiveStepOptions o = other_options();
+  for (const double x : {-0.05, -0.01, 0.003, 0.04}) {
+    const double expected =
+        o.f_min + (o.f_max - o.f_min) / (1 - (o.f_max / o.f_min) * std::exp(-x / o.omega));
+    CHECK(AdaptiveStep(o).sigmoid(x) == doctest::Approx(expected).epsilon(1e-14));
+    AdaptiveStepOptions wide = o;
+    wide.omega *= 8;
+    CHECK(AdaptiveStep(wide).sigmoid(8 * x) == AdaptiveStep(o).sigmoid(x));
+  }
+}
+
+TEST_CASE("a rule starts at level 0 with mu in the middle") {
+  const AdaptiveStep rule(other_options());
+  CHECK(rule.level() == 0);
+  CHECK(rule.mu() == 3.5);
+  CHECK(rule.eta() == 0.3);
+}
+
+TEST_CASE("an agreement of zero changes nothing") {
+  AdaptiveStep rule;
+  for (int i = 0; i < 1000; ++i) CHECK(rule.next(0) == 0.5);
+  CHECK(rule.mu() == AdaptiveStep{}.mu());
+  CHECK(rule.level() == 0);
+}
+
+TEST_CASE("gradients that keep disagreeing raise the level, and each level halves the step") {
+  AdaptiveStep rule;
+  double last_mu = rule.mu();
+  for (std::int64_t level = 0; level < 5; ++level) {
+    const double eta = rule.eta();
+    CHECK(eta == std::ldexp(0.5, -int(level)));
+    while (rule.level() == level) {
+      last_mu = rule.mu();
+      rule.next(-1);
+      if (rule.level() == level) CHECK(rule.mu() > last_mu);
+    }
+    CHECK(rule.level() == level + 1);
+    CHECK(rule.eta() == eta / 2);
+    CHECK(rule.mu() == 7.5);  // back in the middle
+  }
+}
+
+TEST_CASE("gradients that keep agreeing lower the level again") {
+  AdaptiveStep rule(AdaptiveStepOptions{}, 7.5, 3);
+  while (rule.level() == 3) rule.next(1);
+  CHECK(rule.level() == 2);
+  CHECK(rule.mu() == 7.5);
+  CHECK(rule.eta() == 0.125);
+}
+
+TEST_CASE("mu moves by the sigmoid of the disagreement, Eq. (10)") {
+  AdaptiveStep rule;
+  for (const double agreement : {0.02, -0.03, 0.2, -0.4}) {
+    const double expected = rule.mu() + rule.sigmoid(-agreement);
+    rule.next(agreement);
+    CHECK(rule.mu() == expected);
+  }
+}
+
+TEST_CASE("the way to another level is as long as f_min and f_max say") {
+  // From the middle of [0, 15], 0.5 a step upwards and 1 a step downwards.
+  const AdaptiveStep rule(AdaptiveStepOptions{}, 7.5, 2);
+  CHECK(updates_to_change(rule, -1e6) == 15);
+  CHECK(updates_to_change(rule, 1e6) == 8);
+}
+
+TEST_CASE("the level never falls below zero") {
+  AdaptiveStep rule;
+  for (int i = 0; i < 1000; ++i) {
+    CHECK(rule.next(1e6) == 0.5);
+    CHECK(rule.level() == 0);
+    CHECK(rule.mu() > 0);  // and mu is sent back to the middle all the same
+  }
+}
+
+TEST_CASE("a step at an absurd level is zero, not an error") {
+  CHECK(AdaptiveStep(AdaptiveStepOptions{}, 7.5, 1000).eta() == std::ldexp(0.5, -1000));
+  CHECK(AdaptiveStep(AdaptiveStepOptions{}, 7.5, std::numeric_limits<std::int64_t>::max()).eta() ==
+        0);
+}
+
+TEST_CASE("an adaptive rule resumes from mu and level") {
+  AdaptiveStep rule(other_options());
+  for (int i = 0; i < 30; ++i) rule.next(i % 3 ? -0.05 : 0.02);
+  AdaptiveStep resumed(rule.options(), rule.mu(), rule.level());
+  for (int i = 0; i < 30; ++i) CHECK(resumed.next(-0.01) == rule.next(-0.01));
+  CHECK(resumed.mu() == rule.mu());
+}
+
+TEST_CASE("an option out of its range is refused by name") {
+  using O = AdaptiveStepOptions;
+  const double nan = support::quiet_nan<double>;
+  for (const double bad : {0.0, -1.0, inf, nan}) {
+    CHECK(contains(refusing(&O::eta0, bad), "eta0="));
+    CHECK(contains(refusing(&O::omega, bad), "omega="));
+    CHECK(contains(refusing(&O::f_max, bad), "f_max="));
+    CHECK(contains(complaint([&] { ConstantStep rule(bad); }), "eta0="));
+    CHECK(contains(complaint([&] { DiminishingStep rule(bad); }), "eta0="));
+  }
+  for (const double bad : {0.0, 1.0, -inf, nan})
+    CHECK(contains(refusing(&O::f_min, bad), "f_min="));
+  for (const double bad : {0.0, -1.0, inf, nan})  // mu_min is 0
+    CHECK(contains(refusing(&O::mu_max, bad), "mu_max="));
+  for (const double bad : {15.0, 20.0, -inf, nan})
+    CHECK(contains(refusing(&O::mu_min, bad), "mu_min="));
+  CHECK(contains(complaint([&] { AdaptiveStep rule(O{}, nan, 0); }), "mu="));
+  CHECK(contains(complaint([&] { AdaptiveStep rule(O{}, 1, -1); }), "level=-1"));
+  CHECK(contains(complaint([&] { DiminishingStep rule(1, -1); }), "taken=-1"));
+}
+
+TEST_CASE("the diminishing step is eta0 / (1 + j), whatever the gradients do") {
+  DiminishingStep rule(3);
+  CHECK(rule.eta() == 3);
+  for (int j = 0; j < 100; ++j) {
+    CHECK(rule.next(j % 2 ? 1 : -1) == 3.0 / (1 + j));
+    CHECK(rule.eta() == 3.0 / (1 + j));
+    CHECK(rule.taken() == j + 1);
+  }
+  CHECK(DiminishingStep(3, rule.taken()).next(0) == 3.0 / 101);
+}
+
+TEST_CASE("the constant step is constant") {
+  ConstantStep rule(0.2);
+  for (const double agreement : {-1e6, 0.0, 1e6}) CHECK(rule.next(agreement) == 0.2);
+}

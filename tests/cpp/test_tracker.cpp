@@ -1,0 +1,256 @@
+// tracker.hpp: one update is Alg. 1, and a stream can be stopped, resumed and repeated.
+#include <cmath>
+#include <gasg21/tracker.hpp>
+
+#include "support.hpp"
+
+using gasg21::AdaptiveStep;
+using gasg21::ConstantStep;
+using gasg21::largest_angle;
+using gasg21::orthonormality_error;
+using gasg21::random_basis;
+using gasg21::StepOutcome;
+using gasg21::Tracker;
+using support::eps;
+using support::gaussian;
+using support::quiet_nan;
+using support::Random;
+using support::same_bits;
+using support::uword;
+
+namespace {
+
+/// A stream of vectors near a subspace, with outliers and gaps.
+template <class T>
+struct Stream {
+  Random random;
+  arma::Mat<T> truth;
+  double outliers, missing;
+
+  Stream(uword n, uword d, double outliers_, double missing_, std::uint64_t seed)
+      : random(seed),
+        truth(random_basis<T>(n, d, random)),
+        outliers(outliers_),
+        missing(missing_) {}
+
+  arma::Col<T> next() {
+    arma::Col<T> x = truth * gaussian<T>(truth.n_cols, random);
+    if (random.uniform() < outliers) x = gaussian<T>(truth.n_rows, random);
+    for (T& entry : x)
+      if (random.uniform() < missing) entry = quiet_nan<T>;
+    return x;
+  }
+};
+
+template <class T>
+bool same_state(const typename Tracker<T>::State& a, const typename Tracker<T>::State& b) {
+  return same_bits(a.U, b.U) && same_bits<T>(a.previous.e, b.previous.e) &&
+         same_bits<T>(a.previous.w, b.previous.w) && a.previous.weight == b.previous.weight &&
+         a.rule.mu() == b.rule.mu() && a.rule.level() == b.rule.level() &&
+         a.random.state() == b.random.state() && a.counters.seen() == b.counters.seen() &&
+         a.entries_used == b.entries_used && a.steps_since_check == b.steps_since_check;
+}
+
+/// Alg. 1, steps 2 to 4, by plain Armadillo: e and w of one vector.
+struct Literal {
+  arma::vec e, w;
+  double residual;
+  Literal(const arma::mat& U, const arma::vec& sample) : e(U.n_rows, arma::fill::zeros) {
+    const arma::uvec omega = arma::find_finite(sample);
+    const arma::vec x = arma::normalise(arma::vec(sample.elem(omega)));
+    w = arma::solve(U.rows(omega), x);
+    const arma::vec r = x - U.rows(omega) * w;
+    residual = arma::norm(r);
+    e.elem(omega) = r / residual;
+  }
+  /// Eq. (9), for the gradient -weight e w'.
+  arma::mat step(const arma::mat& U, double eta, double weight) const {
+    const double sigma = arma::norm(w), angle = eta * weight * sigma;
+    return U + ((std::cos(angle) - 1) * U * w / sigma + std::sin(angle) * e) * w.t() / sigma;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("with the squared loss a step is GROUSE, with L21 it is Eq. (9)") {
+  for (const double missing : {0.0, 0.4}) {
+    Stream<double> stream(30, 3, 0.5, missing, 1);
+    const arma::mat U = random_basis<double>(30, 3, stream.random);
+    const arma::vec x = 7 * stream.next();
+    const Literal expected(U, x);
+    Tracker<double, ConstantStep, gasg21::SquaredLoss> grouse(U, ConstantStep(0.3));
+    Tracker<double, ConstantStep> robust(U, ConstantStep(0.3));
+    const auto report = grouse.update(x);
+    CHECK(report.outcome == StepOutcome::taken);
+    CHECK(report.eta == 0.3);
+    CHECK(report.residual == doctest::Approx(expected.residual).epsilon(1e-13));
+    robust.update(x);
+    CHECK(support::distance(grouse.basis(), expected.step(U, 0.3, expected.residual)) <= 1e-14);
+    CHECK(support::distance(robust.basis(), expected.step(U, 0.3, 1)) <= 1e-14);
+  }
+}
+
+TEST_CASE("fifty updates are Algs. 1 and 2 written out") {
+  Stream<double> stream(30, 3, 0.5, 0.3, 2);
+  Tracker<> tracker(30, 3, AdaptiveStep{}, 5);
+  arma::mat U = tracker.basis(), previous;
+  double mu = 7.5;
+  int level = 0;
+  for (int j = 0; j < 50; ++j) {
+    const arma::vec x = stream.next();
+    const Literal g(U, x);
+    const arma::mat gradient = -g.e * g.w.t();
+    if (j > 0) {  // the first vector has no previous gradient and leaves mu alone
+      const double product = arma::accu(previous % gradient);
+      mu = std::max(mu - 1 + 1.5 / (1 + 0.5 * std::exp(product / 0.1)), 0.0);
+      if (mu >= 15 || mu <= 0) {
+        level = std::max(level + (mu >= 15 ? 1 : -1), 0);
+        mu = 7.5;
+      }
+    }
+    U = g.step(U, std::ldexp(0.5, -level), 1);
+    previous = gradient;
+    CHECK(tracker.update(x).level == level);
+    // Rounding may grow along the stream, but slowly: 1e-15 a step.
+    REQUIRE(support::distance(tracker.basis(), U) <= 1e-13);
+    REQUIRE(tracker.state().rule.mu() == doctest::Approx(mu).epsilon(1e-11));
+  }
+  CHECK(level > 0);  // or else this has not seen Alg. 2
+}
+
+TEST_CASE_TEMPLATE("the subspace is found among outliers and gaps", T, double, float) {
+  Stream<T> stream(40, 3, 0.5, 0.3, 3);
+  Tracker<T> tracker(40, 3, AdaptiveStep{}, 4);
+  for (int j = 0; j < 5000; ++j) tracker.update(stream.next());
+  CHECK(double(largest_angle(tracker.basis(), stream.truth)) <
+        std::max(1e-9, 100 * double(eps<T>)));
+  CHECK(tracker.state().counters.seen() == 5000);
+}
+
+TEST_CASE_TEMPLATE("the basis is orthonormal after any number of updates", T, double, float) {
+  Stream<T> stream(30, 4, 1.0, 0.2, 4);  // nothing but outliers: every step is long
+  Tracker<T, ConstantStep> tracker(30, 4, ConstantStep(1.0), 4);
+  double worst = 0;
+  for (int j = 0; j < 5000; ++j) {
+    tracker.update(stream.next());
+    worst = std::max(worst, double(orthonormality_error(tracker.basis())));
+  }
+  // Repaired above 64 eps, looked at every 1000 steps.
+  CHECK(worst <= 2 * 64 * double(eps<T>));
+  CHECK(tracker.state().counters[StepOutcome::taken] > 4900);
+}
+
+TEST_CASE("a drifted basis is repaired at the next check") {
+  Stream<double> stream(30, 4, 0.5, 0, 5);
+  auto state = Tracker<>(30, 4).state();
+  state.U *= 1 + 1e-6;
+  Tracker<> tracker(state);
+  for (int j = 0; j < 1000; ++j) tracker.update(stream.next());
+  CHECK(orthonormality_error(tracker.basis()) <= 64 * eps<double>);
+}
+
+TEST_CASE("a vector that cannot be used is counted by its outcome and changes nothing else") {
+  Stream<double> stream(30, 3, 0.5, 0.2, 6);
+  Tracker<> tracker(30, 3);
+  for (int j = 0; j < 20; ++j) tracker.update(stream.next());
+
+  const arma::vec clean = gaussian<double>(30, stream.random);
+  arma::vec infinite = clean, missing = clean;
+  infinite[4] = std::numeric_limits<double>::infinity();
+  missing.fill(quiet_nan<double>);
+  // Seen on four entries only, of which U can say two things at most: a singular U_Omega.
+  auto blind_state = tracker.state();
+  blind_state.U.zeros();
+  blind_state.U(0, 0) = blind_state.U(1, 1) = blind_state.U(29, 2) = 1;
+  Tracker<> blind(blind_state);
+
+  const auto check = [&](Tracker<>& t, const arma::vec& x, StepOutcome outcome, bool fitted) {
+    CAPTURE(int(outcome));
+    auto before = t.state();
+    const auto report = t.update(x);
+    CHECK(report.outcome == outcome);
+    CHECK(std::isnan(report.residual) != fitted);
+    CHECK(t.state().counters[outcome] == before.counters[outcome] + 1);
+    CHECK(t.state().counters.used() == before.counters.used());
+    CHECK(t.state().counters.skipped() == before.counters.skipped() + 1);
+    ++before.counters[outcome];
+    CHECK(same_state<double>(t.state(), before));
+  };
+  check(tracker, arma::vec(30, arma::fill::zeros), StepOutcome::zero, false);
+  check(tracker, missing, StepOutcome::all_missing, false);
+  check(tracker, infinite, StepOutcome::not_finite, false);
+  check(tracker, support::only(clean, {2, 5, 9}), StepOutcome::too_few_entries, false);
+  check(blind, support::only(clean, {0, 1, 2, 3}), StepOutcome::rank_deficient, false);
+  arma::vec across(30, arma::fill::zeros);
+  across[7] = 1;
+  check(blind, across, StepOutcome::orthogonal, true);
+}
+
+TEST_CASE_TEMPLATE("a vector in the subspace is used, and moves nothing", T, double, float) {
+  Stream<T> stream(30, 3, 0.5, 0.2, 7);
+  Tracker<T> tracker(30, 3);
+  for (int j = 0; j < 20; ++j) tracker.update(stream.next());
+  const arma::Col<T> x = tracker.basis() * gaussian<T>(3, stream.random);
+  for (const uword count : {12u, 30u}) {
+    auto expected = tracker.state();
+    const auto report =
+        tracker.update(support::only<T>(x, arma::regspace<arma::uvec>(0, count - 1)));
+    CHECK(report.outcome == StepOutcome::in_subspace);
+    CHECK(report.residual <= 20 * double(eps<T>));
+    ++expected.counters[StepOutcome::in_subspace];
+    expected.entries_used += count;
+    CHECK(same_state<T>(tracker.state(), expected));
+    CHECK(tracker.state().counters.used() == tracker.state().counters.seen());
+  }
+}
+
+TEST_CASE_TEMPLATE("a stream resumed from a copy of the state is the same, bit for bit", T, double,
+                   float) {
+  Stream<T> stream(30, 3, 0.5, 0.3, 8);
+  Tracker<T> tracker(30, 3, AdaptiveStep{}, 3);
+  for (int j = 0; j < 990; ++j) tracker.update(stream.next());  // just before a check of the basis
+  Tracker<T> resumed(tracker.state());
+  for (int j = 0; j < 100; ++j) {
+    const arma::Col<T> x = stream.next();
+    tracker.update(x);
+    resumed.update(x);
+  }
+  CHECK(same_state<T>(resumed.state(), tracker.state()));
+}
+
+TEST_CASE("the same seed gives the same start, another seed another") {
+  CHECK(same_state<double>(Tracker<>(30, 3, AdaptiveStep{}, 3).state(),
+                           Tracker<>(30, 3, AdaptiveStep{}, 3).state()));
+  CHECK(largest_angle(Tracker<>(30, 3, AdaptiveStep{}, 3).basis(),
+                      Tracker<>(30, 3, AdaptiveStep{}, 4).basis()) > 0.1);
+}
+
+TEST_CASE("a wrong call is refused and leaves the tracker as it was") {
+  Tracker<> tracker(5, 2);
+  tracker.update(arma::vec{1, 2, 3, 4, 6});
+  const auto before = tracker.state();
+  CHECK_THROWS_WITH_AS(tracker.update(arma::vec(4)), "the vector has 4 entries, but n = 5",
+                       std::invalid_argument);
+  CHECK_THROWS_AS(tracker.update(arma::vec{1, 2}, arma::uvec{1}), std::invalid_argument);
+  CHECK_THROWS_AS(tracker.update(arma::vec{1, 2, 3}, arma::uvec{1, 2, 5}), std::invalid_argument);
+  CHECK_THROWS_AS(tracker.update(arma::vec{1, 2, 3}, arma::uvec{1, 2, 1}), std::invalid_argument);
+  CHECK(same_state<double>(tracker.state(), before));
+}
+
+TEST_CASE("a tracker starts from the span it is given, and from nothing less than a basis") {
+  Random random(9);
+  const arma::mat U = gaussian<double>(20, 3, random);
+  CHECK(largest_angle(Tracker<>(U).basis(), arma::mat(arma::orth(U))) <= 1e-14);
+  CHECK_THROWS_AS(Tracker<>(arma::mat(arma::join_rows(U, U.col(1)))), std::invalid_argument);
+  CHECK_THROWS_AS(Tracker<>(arma::mat(3, 3, arma::fill::eye)), std::invalid_argument);
+  CHECK_THROWS_AS(Tracker<>(5, 0), std::invalid_argument);
+  CHECK_THROWS_AS(Tracker<>(5, 5), std::invalid_argument);
+  CHECK_THROWS_AS(Tracker<>(5, 6), std::invalid_argument);
+  CHECK_THROWS_AS(Tracker<>(0, 0), std::invalid_argument);
+  auto state = Tracker<>(20, 3).state();
+  state.previous.w.set_size(4);
+  CHECK_THROWS_AS(Tracker<>{state}, std::invalid_argument);
+  state = Tracker<>(20, 3).state();
+  state.U.col(1) = state.U.col(0);
+  CHECK_THROWS_AS(Tracker<>{state}, std::invalid_argument);
+}

@@ -1,0 +1,205 @@
+"""The compiled core alone: equal to the oracle, the same for every form of input, sound for ever."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import reference
+from gasg21 import _core
+from gasg21.datasets import make_low_rank
+
+N = 500
+
+
+def paper_problem(d, observed, seed):
+    return make_low_rank(
+        1000,
+        N,
+        d,
+        outlier_fraction=0.5,
+        observed_fraction=observed,
+        singular_values=(2000, 10000),
+        random_state=seed,
+    ).data
+
+
+def csr_of(X):
+    """CSR with NaN entries not stored; explicit zeros stay."""
+    rows, columns = np.nonzero(~np.isnan(X))
+    return sp.csr_matrix((X[rows, columns], (rows, columns)), shape=X.shape)
+
+
+@pytest.mark.parametrize("d", [1, 5, 10])
+@pytest.mark.parametrize("observed", [0.3, 0.7, 1.0])
+@pytest.mark.parametrize("eta0", [0.1, 0.5, 1.0])
+def test_a_thousand_updates_equal_the_oracle(d, observed, eta0):
+    X = paper_problem(d, observed, seed=d)
+    tracker = _core.Tracker64(N, d, _core.AdaptiveStep(eta0=eta0), 7)
+    U0 = tracker.components().T
+    tracker.consume(X)
+    U = reference.gasg21(U0, X, reference.AdaptiveStepReference(eta0=eta0))
+    bound = 1e-10
+    if eta0 == 1.0 and observed == 1.0:
+        # Here the iteration itself amplifies rounding: the oracle's own change when the data moves by
+        # one ulp says by how much.
+        nudged = reference.gasg21(U0, np.nextafter(X, np.inf), reference.AdaptiveStepReference(eta0=eta0))
+        bound = max(bound, 100 * reference.largest_angle(U, nudged))
+    assert reference.largest_angle(U, tracker.components().T) <= bound
+
+
+@pytest.mark.parametrize(
+    ("rule", "oracle"),
+    [
+        (_core.DiminishingStep(20.0), reference.DiminishingStepReference(20.0)),
+        (_core.ConstantStep(0.2), reference.ConstantStepReference(0.2)),
+    ],
+)
+def test_other_rules_equal_the_oracle(rule, oracle):
+    X = paper_problem(5, 0.7, seed=1)
+    tracker = _core.Tracker64(N, 5, rule, 7)
+    U = reference.gasg21(tracker.components().T, X, oracle)
+    tracker.consume(X)
+    assert reference.largest_angle(U, tracker.components().T) <= 1e-10
+
+
+@pytest.mark.parametrize("observed", [0.3, 1.0])
+def test_grouse_equals_the_oracle(observed):
+    X = paper_problem(5, observed, seed=2)
+    tracker = _core.Tracker64(N, 5, _core.ConstantStep(0.5), 7, "squared")
+    U = reference.gasg21(tracker.components().T, X, reference.ConstantStepReference(0.5), squared=True)
+    tracker.consume(X)
+    assert reference.largest_angle(U, tracker.components().T) <= 1e-10
+
+
+def test_the_sigmoid_equals_the_oracle():
+    x = np.linspace(-3, 3, 101)
+    core, oracle = _core.AdaptiveStep(), reference.AdaptiveStepReference()
+    np.testing.assert_allclose([core.sigmoid(v) for v in x], oracle.sigmoid(x), rtol=1e-14, atol=1e-15)
+
+
+@pytest.mark.parametrize("kind", [_core.Tracker64, _core.Tracker32])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_nan_mask_and_csr_give_the_same_bits(kind, index, rng):
+    X = paper_problem(5, 0.5, seed=4).astype(np.float64 if kind is _core.Tracker64 else np.float32)
+    mask = ~np.isnan(X)
+    filled = np.where(mask, X, rng.standard_normal(X.shape).astype(X.dtype))
+    csr = csr_of(X)
+    inputs = {
+        "nan": (X, None),
+        "mask": (filled, mask),
+        "csr": ((csr.data, csr.indices.astype(index), csr.indptr.astype(index)), None),
+    }
+    results = {}
+    for name, (payload, m) in inputs.items():
+        tracker = kind(N, 5, _core.AdaptiveStep(), 7)
+        residuals = tracker.consume(payload, m)
+        results[name] = (tracker.components().tobytes(), residuals.tobytes())
+    assert results["nan"] == results["mask"] == results["csr"]
+
+
+def test_order_is_the_order_of_the_rows(rng):
+    X = paper_problem(3, 0.7, seed=5)
+    order = rng.permutation(len(X)).astype(np.uint64)
+    given, permuted = (_core.Tracker64(N, 3, _core.AdaptiveStep(), 1) for _ in range(2))
+    given.consume(X, None, order)
+    permuted.consume(X[order])
+    assert given.components().tobytes() == permuted.components().tobytes()
+
+
+def test_a_million_updates_stay_orthonormal_and_at_the_floor():
+    n, d = 50, 3
+    problem = make_low_rank(2000, n, d, outlier_fraction=0.3, observed_fraction=0.8, random_state=0)
+    tracker = _core.Tracker64(n, d, _core.AdaptiveStep(), 0)
+    for repeat in range(500):
+        tracker.consume(problem.data, None, tracker.permutation(2000))
+        components = tracker.components()
+        assert _core.orthonormality_error(components) <= 1e-12
+        if repeat >= 10:
+            assert reference.largest_angle(problem.basis.T, components.T) <= 1e-13
+    assert tracker.counters()["n_seen"] == 1_000_000
+
+
+@pytest.mark.parametrize("rule", [_core.ConstantStep(0.3), _core.DiminishingStep(), _core.AdaptiveStep()])
+def test_a_long_stream_of_large_steps_stays_orthonormal(rule):
+    """Also where the residual is rounding noise: noise-free inliers under a step that never shrinks."""
+    problem = make_low_rank(2000, 40, 4, outlier_fraction=0.1, observed_fraction=0.5, random_state=0)
+    tracker = _core.Tracker64(40, 4, rule, 0)
+    for _ in range(20):
+        tracker.consume(problem.data)
+        assert _core.orthonormality_error(tracker.components()) <= 1e-12
+
+
+@pytest.mark.parametrize("eta", [0.0, 1e-3, 0.5, np.pi])
+def test_geodesic_step_stays_on_the_grassmannian(rng, eta):
+    n, d = 30, 4
+    Q = np.linalg.qr(rng.standard_normal((n, d + 1)))[0].T
+    A, e = np.ascontiguousarray(Q[:d]), np.ascontiguousarray(Q[d])
+    v = rng.standard_normal(d)
+    v /= np.linalg.norm(v)
+    before = A.copy()
+    B = _core.geodesic_step(A, e, v, eta)
+    np.testing.assert_array_equal(A, before)
+    np.testing.assert_allclose(B @ B.T, np.eye(d), atol=1e-14)
+    folded = abs((eta + np.pi / 2) % np.pi - np.pi / 2)
+    assert _core.largest_angle(A, B) == pytest.approx(folded, abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", [_core.Tracker64, _core.Tracker32])
+@pytest.mark.parametrize("rule", [_core.AdaptiveStep(), _core.DiminishingStep(), _core.ConstantStep()])
+@pytest.mark.parametrize("loss", ["l21", "squared"])
+def test_a_pickled_stream_goes_on_bit_for_bit(kind, rule, loss):
+    X = paper_problem(3, 0.6, seed=6).astype(np.float64 if kind is _core.Tracker64 else np.float32)[:200]
+    straight = kind(N, 3, rule, 9, loss)
+    straight.consume(X)
+    resumed = kind(N, 3, rule, 9, loss)
+    for cut in range(0, 200, 20):
+        resumed.consume(X[cut : cut + 20])
+        resumed = pickle.loads(pickle.dumps(resumed))
+    assert resumed.components().tobytes() == straight.components().tobytes()
+    assert resumed.counters() == straight.counters()
+    assert resumed.eta == straight.eta
+    np.testing.assert_array_equal(resumed.permutation(50), straight.permutation(50))
+
+
+def test_a_foreign_pickle_is_refused():
+    tracker = _core.Tracker64(10, 2, _core.AdaptiveStep(), 0)
+    state = tracker.__getstate__()
+    with pytest.raises(ValueError, match="another version"):
+        _core.Tracker64.__new__(_core.Tracker64).__setstate__((999, *state[1:]))
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.zeros((3, 10), np.float32), "native 64-bit"),
+        (np.zeros((3, 10), ">f8"), "native 64-bit"),
+        (np.zeros((10, 3)).T, "contiguous rows"),
+        (np.zeros((3, 9)), "9 features, not 10"),
+        (np.zeros(10), "2-d"),
+    ],
+)
+def test_what_cannot_be_borrowed_is_refused_not_copied(array, message):
+    tracker = _core.Tracker64(10, 2, _core.AdaptiveStep(), 0)
+    with pytest.raises(ValueError, match=message):
+        tracker.consume(array)
+    assert tracker.counters()["n_seen"] == 0
+
+
+def test_misaligned_memory_is_refused():
+    raw = np.zeros(8 * 30 + 1, np.uint8)
+    misaligned = raw[1:].view(np.float64).reshape(3, 10)
+    with pytest.raises(ValueError, match="aligned"):
+        _core.Tracker64(10, 2, _core.AdaptiveStep(), 0).consume(misaligned)
+
+
+def test_hostile_csr_is_refused():
+    tracker = _core.Tracker64(10, 2, _core.AdaptiveStep(), 0)
+    data, indices = np.ones(4), np.array([0, 1, 2, 11], np.int32)
+    with pytest.raises(ValueError, match=r"row index 11 is outside \[0, 10\)"):
+        tracker.consume((data, indices, np.array([0, 4], np.int32)))
+    with pytest.raises(ValueError, match="indptr does not fit"):
+        tracker.consume((data, indices, np.array([0, 5], np.int32)))
+    with pytest.raises(ValueError, match="indptr must not fall"):
+        tracker.consume((data, indices, np.array([0, 3, 1, 4], np.int32)))

@@ -1,0 +1,60 @@
+"""The step rules as parameters."""
+
+import dataclasses
+import pickle
+
+import pytest
+from sklearn.base import clone
+
+from gasg21 import GASG21, _core
+from gasg21.exceptions import InvalidInputError
+from gasg21.step_size import AdaptiveStep, ConstantStep, DiminishingStep, core_rule
+
+
+@pytest.mark.parametrize(
+    ("name", "instance", "compiled"),
+    [
+        ("adaptive", AdaptiveStep(), _core.AdaptiveStep),
+        ("diminishing", DiminishingStep(), _core.DiminishingStep),
+        ("constant", ConstantStep(), _core.ConstantStep),
+    ],
+)
+def test_names_mean_the_defaults(name, instance, compiled):
+    by_name, by_instance = core_rule(name), core_rule(instance)
+    assert type(by_name) is type(by_instance) is compiled
+    assert by_name.__getstate__() == by_instance.__getstate__() == compiled().__getstate__()
+
+
+def test_rules_are_frozen_values():
+    rule = AdaptiveStep(eta0=0.3)
+    assert rule == AdaptiveStep(eta0=0.3) == pickle.loads(pickle.dumps(rule))
+    assert clone(GASG21(step_size=rule)).step_size == rule
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        rule.eta0 = 1.0
+
+
+def test_every_parameter_reaches_the_core():
+    state = core_rule(AdaptiveStep(0.1, 9.0, 1.0, -0.7, 0.6, 0.2)).__getstate__()
+    assert state[:6] == (0.1, 9.0, 1.0, -0.7, 0.6, 0.2)
+    assert state[6] == 5.0  # mu starts in the middle
+    assert core_rule(DiminishingStep(3.0)).next(0.0) == 3.0
+    assert core_rule(ConstantStep(0.7)).next(0.0) == 0.7
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        (AdaptiveStep(eta0=0.0), "eta0=0 must be a positive number"),
+        (AdaptiveStep(eta0=float("nan")), "eta0=nan"),
+        (AdaptiveStep(mu_max=-1.0), "mu_max=-1 must exceed mu_min=0"),
+        (AdaptiveStep(f_min=0.5), "f_min=0.5 must be below 0"),
+        (AdaptiveStep(f_max=-1.0), "f_max=-1 must be above 0"),
+        (AdaptiveStep(omega=0.0), "omega=0 must be above 0"),
+        (AdaptiveStep(eta0="big"), "step_size=AdaptiveStep"),
+        (DiminishingStep(-1.0), "eta0=-1"),
+        (ConstantStep(float("inf")), "eta0=inf"),
+    ],
+)
+def test_bad_rules_are_named(rule, message):
+    with pytest.raises(InvalidInputError, match=message):
+        core_rule(rule)
