@@ -339,7 +339,8 @@ class GASG21(_StreamingSubspace):
 
     References
     ----------
-    J. He and Y. Zhang, "Robust subspace recovery by adaptive stochastic gradient on the Grassmannian".
+    J. He and Y. Zhang, "Adaptive stochastic gradient descent on the Grassmannian for robust low-rank
+    subspace recovery and clustering", arXiv:1412.4044.
 
     Examples
     --------

@@ -1,10 +1,13 @@
-// What several test files share: seeded matrices, exact comparison, the message of an error.
+// What several test files share: seeded matrices and streams, exact comparison, the message of an
+// error.
 #pragma once
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <cstring>
 #include <gasg21/config.hpp>
+#include <gasg21/grassmann.hpp>
 #include <gasg21/random.hpp>
 #include <limits>
 #include <stdexcept>
@@ -46,6 +49,28 @@ arma::Col<T> only(const arma::Col<T>& x, const arma::uvec& rows) {
   y.elem(rows) = x.elem(rows);
   return y;
 }
+
+/// Vectors of a random subspace, among them the given shares of outliers and missing entries.
+template <class T>
+struct Stream {
+  Random random;
+  arma::Mat<T> truth;
+  double outliers, missing;
+
+  Stream(uword n, uword d, double outliers_, double missing_, std::uint64_t seed)
+      : random(seed),
+        truth(gasg21::random_basis<T>(n, d, random)),
+        outliers(outliers_),
+        missing(missing_) {}
+
+  arma::Col<T> next() {
+    arma::Col<T> x = truth * gaussian<T>(truth.n_cols, random);
+    if (random.uniform() < outliers) x = gaussian<T>(truth.n_rows, random);
+    for (T& entry : x)
+      if (random.uniform() < missing) entry = quiet_nan<T>;
+    return x;
+  }
+};
 
 /// Equal in every bit, so that NaN equals NaN and 0 does not equal -0.
 template <class T>

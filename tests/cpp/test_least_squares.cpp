@@ -137,16 +137,21 @@ TEST_CASE_TEMPLATE("an ill-conditioned U_Omega loses the digits of cond, not of 
   for (const T smallest : {T(0.1), std::pow(eps<T>, T(0.25)), 8 * std::sqrt(eps<T>)}) {
     CAPTURE(smallest);
     const BadlySeen<T> p(4, smallest, random);
+    const arma::Mat<T> A = p.U.head_rows(25);
     const arma::Col<T> w = gaussian<T>(4, random);
-    const arma::Col<T> noise = gaussian<T>(25, random);
     arma::Col<T> x(40, arma::fill::zeros);
-    x.head(25) = p.U.head_rows(25) * w + T(0.1) * (noise - p.left * (p.left.t() * noise));
-    const Fitted<T> f(p.U, only<T>(x, p.omega));
-    REQUIRE(f.solved == Solved::yes);
-    // U and x are themselves rounded to eps, which already moves w by eps / smallest.
-    CHECK(support::distance<T>(f.fit.w() * f.x.scale(), w) <=
+    x.head(25) = A * w;
+    const Fitted<T> inside(p.U, only<T>(x, p.omega));
+    REQUIRE(inside.solved == Solved::yes);
+    // x is itself rounded to eps, which already moves w by eps / smallest.
+    CHECK(support::distance<T>(inside.fit.w() * inside.x.scale(), w) <=
           20 * double(eps<T>) / double(smallest));
-    CHECK(double(arma::norm(p.left.t() * f.r())) <= 20 * double(eps<T>));
+    // Off the subspace the rounding of U moves w by cond^2 |r|; the residual stays well defined.
+    const Fitted<T> outside(p.U, only<T>(x + gaussian<T>(40, random), p.omega));
+    CHECK(double(arma::norm(A.t() * outside.r())) <=
+          10 * double(eps<T>) * double(outside.fit.residual()));
+    CHECK(support::distance<T>(outside.r() + A * outside.fit.w(), outside.values()) <=
+          10 * double(eps<T>) * double(arma::norm(outside.fit.w())));
   }
 }
 

@@ -80,9 +80,9 @@ TEST_CASE("a NaN that is stored is missing, masked in or listed by a row") {
   const arma::uvec rows = {0, 1, 2};
   Observation<double> observation(3);
   observation.read(DenseSample<double>{x.memptr(), all});
-  CHECK(support::same_bits<uword>(rows_of(observation), {0, 2}));
+  CHECK(support::same_bits<uword>(rows_of(observation), arma::uvec{0, 2}));
   observation.read(SparseSample<double>{x.memptr(), rows.memptr(), 3});
-  CHECK(support::same_bits<uword>(rows_of(observation), {0, 2}));
+  CHECK(support::same_bits<uword>(rows_of(observation), arma::uvec{0, 2}));
   CHECK_FALSE(observation.full());
   CHECK(observation.scale() == 5);
 }

@@ -1,5 +1,5 @@
 // How the library says no: std::invalid_argument for what a caller passed, NumericalError for what
-// LAPACK could not do. A sample that cannot be used is neither; it is a StepOutcome.
+// could not be computed. A sample that cannot be used is neither; it is a StepOutcome.
 #pragma once
 
 #include <sstream>

@@ -9,6 +9,7 @@
 #include "grassmann.hpp"
 #include "kernels.hpp"
 #include "least_squares.hpp"
+#include "linalg.hpp"
 #include "loss.hpp"
 #include "observation.hpp"
 #include "random.hpp"

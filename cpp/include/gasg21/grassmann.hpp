@@ -10,6 +10,7 @@
 #include "config.hpp"
 #include "error.hpp"
 #include "kernels.hpp"
+#include "linalg.hpp"
 #include "random.hpp"
 
 namespace gasg21 {
@@ -99,9 +100,7 @@ arma::Col<T> principal_angles(const arma::Mat<T>& A, const arma::Mat<T>& B) {
   if (A.n_cols < B.n_cols) return principal_angles(B, A);
   const arma::Mat<T> cosines = A.t() * B;
   const arma::Mat<T> off = B - A * cosines;
-  arma::Col<T> c, s;
-  if (!arma::svd(c, cosines) || !arma::svd(s, off))
-    throw NumericalError("the SVD for the principal angles failed");
+  const arma::Col<T> c = singular_values(cosines), s = singular_values(off);
   arma::Col<T> angles(B.n_cols);
   for (uword i = 0; i < B.n_cols; ++i) {  // cosines fall, so the last one belongs to s[0]
     const T sine = std::min(s[i], T(1)), cosine = std::min(c[B.n_cols - 1 - i], T(1));

@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "config.hpp"
-#include "error.hpp"
 #include "kernels.hpp"
+#include "linalg.hpp"
 #include "observation.hpp"
 
 namespace gasg21 {
@@ -54,8 +54,8 @@ class LeastSquares {
   /// w += q, r -= A q, where q minimises |r - A q|.
   void correct(const T* A, bool full, uword k, uword d) {
     if (!full && use_svd_) {
-      kernels::transpose_times(P_.memptr(), k, d, r(), q_.memptr());
-      q_ = V_ * (q_ / s_);
+      kernels::transpose_times(svd_.P.memptr(), k, d, r(), q_.memptr());
+      q_ = svd_.V * (q_ / svd_.s);
     } else {
       kernels::transpose_times(A, k, d, r(), q_.memptr());
       if (!full) kernels::cholesky_solve(G_.memptr(), d, q_.memptr());  // full: G = I
@@ -71,9 +71,8 @@ class LeastSquares {
     kernels::gram(A, k, d, G_.memptr());
     use_svd_ = kernels::cholesky(G_.memptr(), d) < std::sqrt(eps);
     if (!use_svd_) return true;
-    const arma::Mat<T> borrowed(const_cast<T*>(A), k, d, false, true);
-    if (!arma::svd_econ(P_, s_, V_, borrowed)) throw NumericalError("the SVD of U_Omega failed");
-    return s_[d - 1] > std::sqrt(eps) * s_[0];
+    svd_ = thin_svd(arma::Mat<T>(A, k, d));
+    return svd_.s[d - 1] > std::sqrt(eps) * svd_.s[0];
   }
 
   arma::Col<T> gathered_;  // U_Omega, column-major with x.count() rows
@@ -82,8 +81,7 @@ class LeastSquares {
   arma::Mat<T> G_;
   arma::Col<T> q_;
   bool use_svd_ = false;
-  arma::Mat<T> P_, V_;
-  arma::Col<T> s_;
+  ThinSvd<T> svd_;
 };
 
 }  // namespace gasg21

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 
 #include "config.hpp"
 #include "error.hpp"
 #include "grassmann.hpp"
+#include "linalg.hpp"
 #include "observation.hpp"
 #include "random.hpp"
 
@@ -23,14 +25,13 @@ arma::Mat<T> spherical_pca_basis(const Data& data, uword d, Random& random) {
     if (x.read(data.sample(j)) != Usable::yes) continue;
     for (uword k = 0; k < x.count(); ++k) sample(x.rows()[k], j) = x.values()[k];
   }
-  arma::Mat<T> left, right;
-  arma::Col<T> s;
-  if (!arma::svd_econ(left, s, right, sample, "left"))
-    throw NumericalError("the SVD for the spherical PCA start failed");
-  const arma::uvec supplied = arma::find(s > T(n) * std::numeric_limits<T>::epsilon() * s.max());
+  // Through the small Gram matrix: what that costs in digits does not matter in a start.
+  const ThinSvd<T> gram = thin_svd(arma::Mat<T>(sample.t() * sample));
+  const T negligible = T(n) * std::numeric_limits<T>::epsilon() * gram.s[0];
+  const arma::uvec supplied = arma::find(gram.s > negligible);
   const uword rank = std::min<uword>(supplied.n_elem, d);
   arma::Mat<T> U = random_basis<T>(n, d, random);
-  if (rank > 0) U.head_cols(rank) = left.head_cols(rank);
+  if (rank > 0) U.head_cols(rank) = sample * gram.V.head_cols(rank);
   if (!orthonormalize(U)) throw NumericalError("the spherical PCA start is not a basis");
   return U;
 }
