@@ -50,8 +50,8 @@ ThinSvd<T> thin_svd(arma::Mat<T> A) {
         if (std::abs(ab) <= orthogonal * norm_a * norm_b) continue;
         rotated = true;
         const T zeta = (bb - aa) / (2 * ab);
-        const T t = std::copysign(T(1), zeta) / (std::abs(zeta) + std::hypot(T(1), zeta));
-        const T c = 1 / std::hypot(T(1), t);
+        const T t = std::copysign(T(1), zeta) / (std::abs(zeta) + std::sqrt(1 + zeta * zeta));
+        const T c = 1 / std::sqrt(1 + t * t);
         rotate(a, b, n, c, c * t);
         rotate(V.colptr(p), V.colptr(q), k, c, c * t);
       }
