@@ -1,8 +1,7 @@
 // Streams vectors, half of them garbage and 30 % of the entries missing, through a tracker, and
 // prints how far it is from the truth.
-#include <gasg21/gasg21.hpp>
-
 #include <cstdio>
+#include <gasg21/gasg21.hpp>
 #include <limits>
 
 int main() {
