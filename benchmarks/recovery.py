@@ -46,7 +46,7 @@ def two_passes() -> None:
 def convergence() -> None:
     """Angles along 10 000 vectors: linear for GASG21, sublinear for GASG21-DM, GROUSE stalls."""
     for values in ((9000, 10000), (2000, 10000)):
-        print(f"\n2000 x 2000, d = 10, singular values {values}, 65 % outliers, 70 % observed: angle every 1000 vectors")
+        print(f"\n2000 x 2000, d = 10, singular values {values}, 65 % outliers, 70 % observed; every 1000 vectors:")
         problem = make_low_rank(
             *(2000, 2000, 10),
             outlier_fraction=0.65,

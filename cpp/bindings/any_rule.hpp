@@ -1,5 +1,5 @@
-// The step rules and losses behind one type each, so that Python chooses at run time what C++
-// chooses by template. One visit an update, against thousands of multiply-adds.
+// The step rules, losses and metrics behind one type each, so that Python chooses at run time what
+// C++ chooses by template. One visit an update, against thousands of multiply-adds.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +33,29 @@ struct AnyLoss {
   std::string name() const { return std::holds_alternative<L21Loss>(loss) ? "l21" : "squared"; }
   double weight(double residual) const {
     return std::visit([&](const auto& l) { return l.weight(residual); }, loss);
+  }
+};
+
+struct AnyMetric {
+  std::variant<NoScaling, CovarianceScaling> metric;
+
+  template <class T>
+  void learn(const RankOneGradient<T>& g, double residual, double eta) {
+    std::visit([&](auto& m) { m.learn(g, residual, eta); }, metric);
+  }
+  void forget() {
+    std::visit([](auto& m) { m.forget(); }, metric);
+  }
+  bool fits(uword d) const {
+    return std::visit([&](const auto& m) { return m.fits(d); }, metric);
+  }
+  template <class T>
+  double agreement(const RankOneGradient<T>& previous, const RankOneGradient<T>& g) const {
+    return std::visit([&](const auto& m) { return m.agreement(previous, g); }, metric);
+  }
+  template <class T>
+  double turn(const RankOneGradient<T>& g, double eta, arma::Col<T>& v) const {
+    return std::visit([&](const auto& m) { return m.turn(g, eta, v); }, metric);
   }
 };
 

@@ -88,7 +88,8 @@ using AnyView =
 /// The samples as Python hands them over: an array with an optional mask, or (data, indices,
 /// indptr).
 template <class T>
-AnyView<T> as_view(const py::object& samples, const py::object& mask, uword n) {
+AnyView<T> as_view(const py::object& samples, const py::object& mask, uword n,
+                   const HeldOut* held_out = nullptr) {
   AnyView<T> view = [&]() -> AnyView<T> {
     if (!py::isinstance<py::tuple>(samples))
       return as_columns<T>(py::cast<py::array>(samples), mask);
@@ -101,7 +102,8 @@ AnyView<T> as_view(const py::object& samples, const py::object& mask, uword n) {
     return as_sparse_columns<T, std::int64_t>(data, indices, indptr, n);
   }();
   std::visit(
-      [&](const auto& v) {
+      [&](auto& v) {
+        v.held_out = held_out;
         require(v.n_rows == n, "samples have ", v.n_rows, " features, not ", n);
       },
       view);

@@ -1,9 +1,12 @@
-// The step rules, with their state: what Python hands to a tracker, and what a pickle holds.
+// The step rules and metrics, with their state: what Python hands to a tracker, and what a pickle
+// holds.
+#include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
 #include <gasg21/gasg21.hpp>
 
 #include "module.hpp"
+#include "pickling.hpp"
 
 namespace gasg21::bindings {
 
@@ -13,51 +16,89 @@ void bind_step_size(py::module_& m) {
   const AdaptiveStepOptions defaults;
   py::class_<AdaptiveStep>(m, "AdaptiveStep")
       .def(py::init([](double eta0, double mu_max, double mu_min, double f_min, double f_max,
-                       double omega) {
-             return AdaptiveStep({eta0, mu_max, mu_min, f_min, f_max, omega});
+                       double omega, std::int64_t max_level) {
+             return AdaptiveStep({eta0, mu_max, mu_min, f_min, f_max, omega, max_level});
            }),
            py::arg("eta0") = defaults.eta0, py::arg("mu_max") = defaults.mu_max,
            py::arg("mu_min") = defaults.mu_min, py::arg("f_min") = defaults.f_min,
-           py::arg("f_max") = defaults.f_max, py::arg("omega") = defaults.omega)
+           py::arg("f_max") = defaults.f_max, py::arg("omega") = defaults.omega,
+           py::arg("max_level") = defaults.max_level)
+      .def("at_level", &AdaptiveStep::at_level, py::arg("level"))
       .def("next", &AdaptiveStep::next, py::arg("agreement"))
       .def("sigmoid", &AdaptiveStep::sigmoid, py::arg("x"))
       .def_property_readonly("eta", &AdaptiveStep::eta)
       .def_property_readonly("mu", &AdaptiveStep::mu)
       .def_property_readonly("level", &AdaptiveStep::level)
-      .def(py::pickle(
-          [](const AdaptiveStep& r) {
-            const auto& o = r.options();
-            return py::make_tuple(o.eta0, o.mu_max, o.mu_min, o.f_min, o.f_max, o.omega, r.mu(),
-                                  r.level());
-          },
-          [](const py::tuple& t) {
-            require(t.size() == 8, "not the state of an AdaptiveStep");
-            const auto real = [&](int i) { return t[i].cast<double>(); };
-            return AdaptiveStep({real(0), real(1), real(2), real(3), real(4), real(5)}, real(6),
-                                t[7].cast<std::int64_t>());
-          }));
+      .def("__getstate__",
+           [](const AdaptiveStep& r) {
+             const auto& o = r.options();
+             return py::make_tuple(o.eta0, o.mu_max, o.mu_min, o.f_min, o.f_max, o.omega,
+                                   o.max_level, r.mu(), r.level());
+           })
+      .def_static("_from_state",
+                  [](const py::tuple& t) {
+                    require(t.size() == 9, "not the state of an AdaptiveStep");
+                    const auto real = [&](int i) { return t[i].cast<double>(); };
+                    const auto whole = [&](int i) { return t[i].cast<std::int64_t>(); };
+                    return AdaptiveStep(
+                        {real(0), real(1), real(2), real(3), real(4), real(5), whole(6)}, real(7),
+                        whole(8));
+                  })
+      .def("__reduce__", reduce);
 
   py::class_<DiminishingStep>(m, "DiminishingStep")
       .def(py::init<double>(), py::arg("eta0") = DiminishingStep().eta0())
       .def("next", &DiminishingStep::next, py::arg("agreement"))
       .def_property_readonly("eta", &DiminishingStep::eta)
       .def_property_readonly("level", &DiminishingStep::level)
-      .def(py::pickle([](const DiminishingStep& r) { return py::make_tuple(r.eta0(), r.taken()); },
-                      [](const py::tuple& t) {
-                        require(t.size() == 2, "not the state of a DiminishingStep");
-                        return DiminishingStep(t[0].cast<double>(), t[1].cast<std::int64_t>());
-                      }));
+      .def("__getstate__",
+           [](const DiminishingStep& r) { return py::make_tuple(r.eta0(), r.taken()); })
+      .def_static("_from_state",
+                  [](const py::tuple& t) {
+                    require(t.size() == 2, "not the state of a DiminishingStep");
+                    return DiminishingStep(t[0].cast<double>(), t[1].cast<std::int64_t>());
+                  })
+      .def("__reduce__", reduce);
 
   py::class_<ConstantStep>(m, "ConstantStep")
       .def(py::init<double>(), py::arg("eta0") = ConstantStep().eta())
       .def("next", &ConstantStep::next, py::arg("agreement"))
       .def_property_readonly("eta", &ConstantStep::eta)
       .def_property_readonly("level", &ConstantStep::level)
-      .def(py::pickle([](const ConstantStep& r) { return py::make_tuple(r.eta()); },
-                      [](const py::tuple& t) {
-                        require(t.size() == 1, "not the state of a ConstantStep");
-                        return ConstantStep(t[0].cast<double>());
-                      }));
+      .def("__getstate__", [](const ConstantStep& r) { return py::make_tuple(r.eta()); })
+      .def_static("_from_state",
+                  [](const py::tuple& t) {
+                    require(t.size() == 1, "not the state of a ConstantStep");
+                    return ConstantStep(t[0].cast<double>());
+                  })
+      .def("__reduce__", reduce);
+
+  py::class_<NoScaling>(m, "NoScaling")
+      .def(py::init<>())
+      .def("__getstate__", [](const NoScaling&) { return py::tuple(); })
+      .def_static("_from_state", [](const py::tuple&) { return NoScaling{}; })
+      .def("__reduce__", reduce);
+
+  py::class_<CovarianceScaling>(m, "CovarianceScaling")
+      .def(py::init<double>(), py::arg("forgetting") = CovarianceScaling().forgetting())
+      .def("__getstate__",
+           [](const CovarianceScaling& c) {
+             const arma::mat& sums = c.sums();
+             const auto d = py::ssize_t(sums.n_rows);
+             return py::make_tuple(c.forgetting(), py::array_t<double>({d, d}, sums.memptr()),
+                                   c.weight());
+           })
+      .def_static("_from_state",
+                  [](const py::tuple& t) {
+                    require(t.size() == 3, "not the state of a CovarianceScaling");
+                    const auto sums = t[1].cast<py::array_t<double, py::array::c_style>>();
+                    require(sums.ndim() == 2, "not the state of a CovarianceScaling");
+                    return CovarianceScaling(
+                        t[0].cast<double>(),
+                        arma::mat(sums.data(), uword(sums.shape(1)), uword(sums.shape(0))),
+                        t[2].cast<double>());
+                  })
+      .def("__reduce__", reduce);
 }
 
 }  // namespace gasg21::bindings

@@ -13,6 +13,7 @@ PYBIND11_MODULE(_core, m) {
   py::register_exception<gasg21::NumericalError>(m, "NumericalError", PyExc_ArithmeticError);
   gasg21::bindings::bind_geometry(m);
   gasg21::bindings::bind_step_size(m);
+  gasg21::bindings::bind_polish(m);
   gasg21::bindings::bind_tracker(m);
   gasg21::bindings::bind_transform(m);
 }

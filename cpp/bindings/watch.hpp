@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <gasg21/tracker.hpp>
+#include <mutex>
 #include <utility>
 
 namespace gasg21::bindings {
@@ -17,8 +18,11 @@ class Watch {
  public:
   /// `progress(done, level, eta)` is called with the items done since the last call, unless None.
   /// `work` is the cost of one item in multiply-adds: the clock is looked at about every 100 us.
-  Watch(py::object progress, double work)
-      : progress_(std::move(progress)), stride_(uword(std::clamp(1e5 / work, 1.0, 1024.0))) {}
+  /// A lock that the loop holds is given back meanwhile: a signal handler may want what it guards.
+  Watch(py::object progress, double work, std::unique_lock<std::mutex>* lock = nullptr)
+      : progress_(std::move(progress)),
+        stride_(uword(std::clamp(1e5 / work, 1.0, 1024.0))),
+        lock_(lock) {}
 
   /// After each update, without the GIL.
   bool tick(const StepReport& step) {
@@ -34,8 +38,12 @@ class Watch {
     since_look_ = 0;
     const auto now = Clock::now();
     if (now - last_ < std::chrono::milliseconds(40)) return false;
-    const py::gil_scoped_acquire gil;
-    failed_ = PyErr_CheckSignals() != 0 || !report();
+    if (lock_) lock_->unlock();
+    {
+      const py::gil_scoped_acquire gil;
+      failed_ = PyErr_CheckSignals() != 0 || !report();
+    }
+    if (lock_) lock_->lock();
     last_ = Clock::now();
     return failed_;
   }
@@ -59,6 +67,7 @@ class Watch {
 
   py::object progress_;
   uword stride_;
+  std::unique_lock<std::mutex>* lock_;
   uword done_ = 0, since_look_ = 0;
   std::int64_t level_ = 0;
   double eta_ = 0;

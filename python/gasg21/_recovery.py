@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections import deque
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
 from gasg21 import _core
-from gasg21._progress import Progress, progress_bar
+from gasg21._dimension import choose_components
+from gasg21._fitting import Plan, Recovery, consume, without_entries
+from gasg21._progress import progress_bar
 from gasg21._subspace import SubspaceMixin, null_offset
 from gasg21._validation import (
     Array,
@@ -28,11 +31,21 @@ from gasg21.step_size import StepSize, core_rule
 _RECENT = 2048  # residuals of a stream that a numeric contamination is taken from
 _PROBED = 1000  # samples to look at, at least, to see whether they span the subspace
 
+_ADVICE = {
+    "max_passes": "Raise max_passes or tol, or give more data.",
+    "rank_deficient": "Some of its directions are arbitrary: use a smaller n_components.",
+    "undetermined": "Give more data or more entries of it, or use a smaller n_components.",
+}
+
 
 class _StreamingSubspace(SubspaceMixin):
-    """The shell round the compiled tracker: validate, run it, publish what it found."""
+    """The shell round the compiled core: validate, run it, publish what it found."""
 
     _loss: ClassVar[str]
+    # What GASG21 has as parameters and GROUSE does not.
+    scaling: bool = False
+    polish: bool = False
+    working_components: int | None = None
 
     components_: Array
     n_components_: int
@@ -42,6 +55,7 @@ class _StreamingSubspace(SubspaceMixin):
     n_skipped_: int
     converged_: bool
     status_: str
+    estimated_angle_: float
     step_size_: float
     level_: int
     history_: list[dict[str, Any]]
@@ -51,7 +65,7 @@ class _StreamingSubspace(SubspaceMixin):
 
     def __init__(
         self,
-        n_components: int = 1,
+        n_components: int | str = 1,
         *,
         step_size: str | StepSize = "adaptive",
         init: Any = "random",
@@ -93,26 +107,26 @@ class _StreamingSubspace(SubspaceMixin):
             ``status_ = "interrupted"``.
         """
         interrupt: KeyboardInterrupt | None = None
-        history: list[dict[str, Any]] = []
         with unchanged_on_error(self):
             self._check_parameters()
             samples = check_samples(self, X, mask, reset=True)
-            tracker = self._start(samples)
-            self._recent = deque(maxlen=_RECENT)
+            seed = seed_of(self.random_state)
+            d = self._dimension(samples, seed)
+            working = self._working_dimension(d, samples.n_features)
+            rule = core_rule(self.step_size, scaling=self.scaling)
+            plan = Plan(self.max_passes, self.tol, self.polish, self.scaling, d, seed)
+            recovery = Recovery(plan, samples, self._start(samples, working, rule, seed))
             try:
-                status = self._run_passes(tracker, samples, history)
-                self._publish(tracker)
-                if not self._spanned_by(samples):
-                    status = "rank_deficient"
-                if self.contamination != "auto":
-                    self._set_offset(-self._project(samples)[1])
+                with progress_bar(type(self).__name__, samples.n_samples, self.max_passes, self.verbose) as progress:
+                    recovery.run(progress)
+                self._publish_fit(recovery)
+                if recovery.status != "undetermined" and not self._spanned_by(samples):
+                    self.status_, self.converged_ = "rank_deficient", False
+                self._set_offset(lambda: self._telling_scores(samples))
             except KeyboardInterrupt as caught:
-                status, interrupt = "interrupted", caught
-                self._publish(tracker)
-        self.history_ = history
-        self.n_passes_ = len(history)
-        self.status_ = status
-        self.converged_ = status == "converged"
+                interrupt = caught
+                self._publish_fit(recovery)
+                self.status_, self.converged_ = "interrupted", False
         if interrupt is not None:
             raise interrupt
         self._warn_unless_converged()
@@ -133,91 +147,115 @@ class _StreamingSubspace(SubspaceMixin):
         -------
         self
         """
-        first = not hasattr(self, "_tracker")
+        interrupt: KeyboardInterrupt | None = None
         with unchanged_on_error(self):
             self._check_parameters()
+            first = not hasattr(self, "_tracker")
             dtype = None if first else self.components_.dtype
             samples = check_samples(self, X, mask, reset=first, dtype=dtype)
-            if first:
-                tracker = self._start(samples)
-                self._recent = deque(maxlen=_RECENT)
-            else:
-                tracker = self._tracker
+            tracker = self._start_stream(samples) if first else self._tracker
+            if not first:
                 self._check_same_components()
-        try:
             with progress_bar(type(self).__name__, samples.n_samples, 1, self.verbose) as progress:
-                residuals = _consume(tracker, samples, None, progress)
-            self._recent.extend(residuals[-_RECENT:])
-        finally:  # also when interrupted: the tracker stands between two vectors
+                try:
+                    self._recent.extend(-consume(tracker, samples, None, progress)[-_RECENT:])
+                except KeyboardInterrupt as caught:  # the tracker stands between two vectors
+                    interrupt = caught
             self._publish(tracker)
-        if self.contamination != "auto":
-            self._set_offset(-np.asarray(self._recent))
+            self._set_offset(lambda: np.asarray(self._recent))
+        if interrupt is not None:
+            raise interrupt
         return self
+
+    def _start_stream(self, samples: Samples) -> _core.Tracker:
+        seed = seed_of(self.random_state)
+        rule = core_rule(self.step_size, scaling=self.scaling, stream=True)
+        self._recent = deque(maxlen=_RECENT)
+        return self._start(samples, self._dimension(samples, seed), rule, seed)
 
     def _check_parameters(self) -> None:
         check_integer("max_passes", self.max_passes, 1)
         check_number("tol", self.tol, 0)
-        check_choice("on_bad", self.on_bad, ("raise", "skip"))
-        check_choice("absent", self.absent, ("missing", "zero"))
-        if self.contamination != "auto":
+        for name in ("scaling", "polish"):
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                msg = f"{name}={getattr(self, name)!r} must be True or False"
+                raise InvalidInputError(msg)
+        if not self._auto_offset():
             check_number("contamination", self.contamination, 0, 0.5, open_low=True)
 
     def _check_same_components(self) -> None:
-        if self.n_components != self.n_components_:
+        if self.n_components not in ("auto", self.n_components_):
             msg = (
                 f"n_components={self.n_components!r} must stay {self.n_components_} while a stream goes on; "
                 "fit starts anew"
             )
             raise InvalidInputError(msg)
 
-    def _start(self, samples: Samples) -> _core.Tracker:
-        n, d = samples.n_features, check_components(self.n_components, samples.n_features)
-        rule, seed = core_rule(self.step_size), seed_of(self.random_state)
-        double = samples.dtype == np.float64
+    def _dimension(self, samples: Samples, seed: int) -> int:
+        if isinstance(self.n_components, str) and self.n_components == "auto":
+            return choose_components(samples, seed)
+        return check_components(self.n_components, samples.n_features)
+
+    def _working_dimension(self, d: int, n_features: int) -> int:
+        if self.working_components is None:
+            return d
+        if not self.polish:
+            msg = f"working_components={self.working_components!r} must be None with polish=False"
+            raise InvalidInputError(msg)
+        return check_integer("working_components", self.working_components, d, n_features - 1, "n_features - 1 = ")
+
+    def _start(self, samples: Samples, d: int, rule: _core.StepRule, seed: int) -> _core.Tracker:
+        n, double = samples.n_features, samples.dtype == np.float64
         tracker = _core.Tracker64 if double else _core.Tracker32
+        metric = _core.CovarianceScaling() if self.scaling else _core.NoScaling()
         if isinstance(self.init, str):
             check_choice("init", self.init, ("random", "spherical_pca"))
             if self.init == "random":
-                return tracker(n, d, rule, seed, self._loss)
+                return tracker(n, d, rule, seed, self._loss, metric)
             rows = _core.permutation(samples.n_samples, seed)[: max(20 * d, 100)]
             chosen = samples.take(np.sort(rows))
             start = _core.spherical_pca64 if double else _core.spherical_pca32
-            return tracker.from_components(start(chosen.payload, chosen.mask, n, d, seed), rule, seed, self._loss)
-        init = np.array(self.init, samples.dtype, order="C")
+            components = start(chosen.payload, chosen.mask, n, d, seed)
+            return tracker.from_components(components, rule, seed, self._loss, metric)
+        try:
+            init = np.array(self.init, samples.dtype, order="C")
+        except (ValueError, TypeError) as error:
+            msg = f"init={self.init!r} must be 'random', 'spherical_pca' or an array of numbers"
+            raise InvalidInputError(msg) from error
         if init.shape != (d, n):
             msg = f"init has shape {init.shape}; it must have (n_components, n_features) = {(d, n)}"
             raise InvalidInputError(msg)
         try:
-            return tracker.from_components(init, rule, seed, self._loss)
+            return tracker.from_components(init, rule, seed, self._loss, metric)
         except ValueError as error:
             msg = "init must have finite, linearly independent rows"
             raise InvalidInputError(msg) from error
 
-    def _run_passes(self, tracker: _core.Tracker, samples: Samples, history: list[dict[str, Any]]) -> str:
-        """Pass over the data until one moves the subspace by no more than tol; record each pass."""
-        tol = max(self.tol, 100 * float(np.finfo(samples.dtype).eps)) if self.tol > 0 else -1.0
-        with progress_bar(type(self).__name__, samples.n_samples, self.max_passes, self.verbose) as progress:
-            for number in range(1, self.max_passes + 1):
-                before = tracker.components()
-                residuals = _consume(tracker, samples, tracker.permutation(samples.n_samples), progress)
-                counters = tracker.counters()
-                if counters["n_used"] == 0:
-                    msg = f"no sample of X could be used: {_without_basis(counters)}"
-                    raise InvalidInputError(msg)
-                moved = _core.largest_angle(before, tracker.components())
-                history.append(
-                    {
-                        "pass": number,
-                        "n_iter": counters["n_used"],
-                        "moved": moved,
-                        "median_residual": float(np.nanmedian(residuals)),
-                        "level": tracker.level,
-                        "step_size": tracker.eta,
-                    }
-                )
-                if moved <= tol:
-                    return "converged"
-        return "max_passes"
+    def _publish_fit(self, recovery: Recovery) -> None:
+        self._recent = deque(maxlen=_RECENT)
+        self._publish(recovery.tracker)
+        self._go_on_from(recovery)
+        self.history_ = recovery.history
+        self.n_passes_ = len(recovery.history)
+        self.status_ = recovery.status
+        self.converged_ = recovery.status in ("converged", "noise_floor")
+        self.estimated_angle_ = recovery.estimated_angle
+
+    def _go_on_from(self, recovery: Recovery) -> None:
+        """Let `partial_fit` go on from what the fit found, with steps as long as it may be off."""
+        if not (self.scaling or self.polish):
+            return
+        self.components_ = recovery.components
+        self.n_components_ = len(recovery.components)
+        rule = core_rule(self.step_size, scaling=self.scaling, stream=True)
+        if isinstance(rule, _core.AdaptiveStep):
+            rule = rule.at_level(round(np.log2(rule.eta / max(recovery.estimated_angle, 1e-12))))
+        if self.n_components_ < len(self._tracker.components()):
+            metric = _core.CovarianceScaling() if self.scaling else _core.NoScaling()
+            kind = _core.Tracker64 if self.components_.dtype == np.float64 else _core.Tracker32
+            self._tracker = kind.from_components(self.components_, rule, recovery.plan.seed, self._loss, metric)
+        else:
+            self._tracker.restart(self.components_, rule)
 
     def _publish(self, tracker: _core.Tracker) -> None:
         counters = tracker.counters()
@@ -226,52 +264,47 @@ class _StreamingSubspace(SubspaceMixin):
         self.n_components_ = len(self.components_)
         self.n_iter_ = counters["n_used"]
         self.n_skipped_ = counters["n_seen"] - counters["n_used"]
-        self.diagnostics_ = _without_basis(counters)
+        self.diagnostics_ = without_entries(counters)
         self.step_size_ = tracker.eta
         self.level_ = tracker.level
         self.offset_ = null_offset(counters["entries_used"] / max(self.n_iter_, 1), self.n_components_)
 
-    def _set_offset(self, scores: Array) -> None:
-        """Put the offset where the share `contamination` of the scores lies below it."""
-        scores = scores[~np.isnan(scores)]
-        if len(scores):
-            self.offset_ = float(np.percentile(scores, 100 * float(self.contamination)))
+    def _auto_offset(self) -> bool:
+        return isinstance(self.contamination, str) and self.contamination == "auto"
+
+    def _set_offset(self, scores: Callable[[], Array]) -> None:
+        """Put the offset where the share `contamination` of the scores lies below it, unless it is "auto"."""
+        if self._auto_offset():
+            return
+        telling = scores()
+        telling = telling[~np.isnan(telling)]
+        self._recent.extend(telling[-_RECENT:] if not self._recent else ())
+        if len(telling):
+            self.offset_ = float(np.percentile(telling, 100 * float(self.contamination)))
 
     def _spanned_by(self, samples: Samples) -> bool:
         """Whether the samples reach every direction of the subspace: their weights have full rank."""
         wanted = max(_PROBED, 20 * self.n_components_)
         weights = self._project(samples.every(max(1, samples.n_samples // wanted)))[0]
-        lengths = np.linalg.norm(weights, axis=1)
-        weights = weights[lengths > 0] / lengths[lengths > 0, None]
+        weights = weights[np.abs(weights).max(axis=1) > 0]  # without samples that tell nothing
+        weights /= np.abs(weights).max(axis=1, keepdims=True)  # first, so that no square overflows
+        weights /= np.linalg.norm(weights, axis=1, keepdims=True)
         if len(weights) < self.n_components_:
             return False
         s = np.linalg.svd(weights, compute_uv=False)
         return bool(s[-1] > 1e-6 * s[0])
 
     def _warn_unless_converged(self) -> None:
-        if self.status_ == "rank_deficient":
-            msg = (
-                f"the samples do not span a subspace of dimension n_components={self.n_components_}: some of its "
-                "directions are arbitrary. Use a smaller n_components."
-            )
-        elif self.status_ == "max_passes" and self.tol > 0:
-            msg = (
-                f"the subspace still moved by {self.history_[-1]['moved']:.1e} rad in the last of "
-                f"max_passes={self.max_passes} passes (tol={self.tol}). Raise max_passes or tol, or give more data."
-            )
-        else:
+        if self.converged_ or (self.status_ == "max_passes" and self.tol == 0):
             return
-        warnings.warn(msg, ConvergenceWarning, stacklevel=3)
-
-
-def _consume(tracker: _core.Tracker, samples: Samples, order: Array | None, progress: Progress | None) -> Array:
-    """Update the tracker with all samples; their residuals, NaN for those skipped."""
-    parts = [tracker.consume(b.payload, b.mask, b.order, progress) for b in samples.blocks(order)]
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-
-def _without_basis(counters: dict[str, int]) -> dict[str, int]:
-    return {name: count for name, count in counters.items() if name != "entries_used"}
+        found = {
+            "max_passes": f"the subspace still moved by {self.history_[-1]['moved']:.1e} rad in the last of "
+            f"max_passes={self.max_passes} passes (tol={self.tol}).",
+            "rank_deficient": f"the samples do not span a subspace of dimension n_components={self.n_components_}.",
+            "undetermined": f"the data does not determine a subspace of dimension {self.n_components_}: what was found "
+            "does not predict entries that were held out.",
+        }[self.status_]
+        warnings.warn(f"{found} {_ADVICE[self.status_]}", ConvergenceWarning, stacklevel=3)
 
 
 class GASG21(_StreamingSubspace):
@@ -356,6 +389,39 @@ class GASG21(_StreamingSubspace):
     """
 
     _loss = "l21"
+
+    def __init__(
+        self,
+        n_components: int | str = 1,
+        *,
+        scaling: bool = True,
+        step_size: str | StepSize = "adaptive",
+        init: Any = "random",
+        max_passes: int = 20,
+        tol: float = 1e-6,
+        polish: bool = True,
+        working_components: int | None = None,
+        contamination: str | float = "auto",
+        on_bad: str = "raise",
+        absent: str = "missing",
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            n_components,
+            step_size=step_size,
+            init=init,
+            max_passes=max_passes,
+            tol=tol,
+            contamination=contamination,
+            on_bad=on_bad,
+            absent=absent,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.scaling = scaling
+        self.polish = polish
+        self.working_components = working_components
 
 
 class GROUSE(_StreamingSubspace):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.stats import beta
+from scipy.special import betaincinv
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, OutlierMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
@@ -31,9 +32,9 @@ class SubspaceMixin(
     components_: Array
     offset_: float
 
+    @abstractmethod
     def fit(self, X: Any, y: None = None, mask: Any = None) -> SubspaceMixin:
         """Fit the subspace; each estimator has its own way."""
-        raise AssertionError  # pragma: no cover
 
     def transform(self, X: Any, mask: Any = None) -> Array:
         """Weights of each sample in the basis, by least squares on its observed entries.
@@ -77,7 +78,7 @@ class SubspaceMixin(
         samples = self._check_new(X, mask)
         out = np.empty(samples.data.shape, np.result_type(samples.data.dtype, self.components_.dtype))
         fill = _core.fill_missing64 if samples.dtype == np.float64 else _core.fill_missing32
-        for block in samples.blocks():
+        for block in samples.chunks():
             observed, kept = _observed(samples, block.rows)
             filled = np.zeros(kept.shape, samples.dtype)
             fill(self.components_, block.payload, block.mask, filled)
@@ -96,10 +97,7 @@ class SubspaceMixin(
 
         NaN for a sample that tells nothing (all zero, or too little observed).
         """
-        weights, residuals = self._project(self._check_new(X, mask))
-        decision = -residuals - self.offset_
-        decision[(residuals == 0) & ~weights.any(axis=1)] = np.nan
-        return decision
+        return self._telling_scores(self._check_new(X, mask)) - self.offset_
 
     def predict(self, X: Any, mask: Any = None) -> Array:
         """+1 for inliers; -1 for outliers and for samples that tell nothing (all zero, too little observed)."""
@@ -122,6 +120,11 @@ class SubspaceMixin(
             return parts[0]
         return np.concatenate([w for w, _ in parts]), np.concatenate([r for _, r in parts])
 
+    def _telling_scores(self, samples: Samples) -> Array:
+        """Scores, NaN also for samples of zeros, which tell nothing."""
+        weights, residuals = self._project(samples)
+        return np.where((residuals == 0) & ~weights.any(axis=1), np.nan, -residuals).astype(residuals.dtype)
+
     @property
     def _n_features_out(self) -> int:
         return len(self.components_)
@@ -143,8 +146,8 @@ def null_offset(n_observed: float, n_components: int) -> float:
     """
     if n_observed <= n_components:
         return 0.0
-    law = beta((n_observed - n_components) / 2, n_components / 2)
-    strict, lax = np.sqrt(law.ppf([_MISSED, _MISSED_AT_MOST]))
+    quantiles = betaincinv((n_observed - n_components) / 2, n_components / 2, [_MISSED, _MISSED_AT_MOST])
+    strict, lax = np.sqrt(quantiles)
     return -float(max(strict, min(lax, _NEAR)))
 
 

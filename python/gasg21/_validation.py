@@ -1,9 +1,11 @@
 """The door: whatever the user has becomes `Samples` that the core can borrow, or is refused.
 
-Nothing behind this module checks its input again, and nothing in it copies a whole data set: float64
-and float32 arrays whose rows are contiguous are borrowed as they are, CSR matrices likewise, and
-anything else (other dtypes, Fortran order, byte-swapped or misaligned memory) is converted block by
-block, each time it is read.
+Nothing behind this module checks its input again, and nothing in it copies a whole array: float64
+and float32 arrays whose rows are contiguous are borrowed as they are, CSR matrices of those dtypes
+likewise, and any other array (other dtypes, Fortran order, byte-swapped or misaligned memory) is
+converted block by block, each time it is read. Sparse matrices that are not canonical CSR of a float
+dtype are converted once. (A memory-mapped file that is truncated while it is mapped ends the process
+with SIGBUS, which nothing can catch.)
 """
 
 from __future__ import annotations
@@ -34,6 +36,24 @@ class Block(NamedTuple):
     mask: Array | None
     order: Array | None  # which rows of the payload, None = all of them
     rows: Array | slice  # their places in the data set
+    held_out: _core.HeldOut | None  # entries of the payload that count as missing
+
+
+class HeldOut:
+    """Entries of some samples that a fit does not see, so that it can be checked on them."""
+
+    def __init__(self, features: dict[int, Array]) -> None:
+        self.features = features  # sample -> sorted features
+        self.core = _core.HeldOut({row: list(map(int, hidden)) for row, hidden in features.items()})
+
+    def hide(self, block: Array, rows: Array) -> Array:
+        """Return a block of samples, copied if it has to be, with NaN for what is held out of them."""
+        touched = [k for k, row in enumerate(rows) if int(row) in self.features]
+        if touched:
+            block = block.copy()
+            for k in touched:
+                block[k, self.features[int(rows[k])]] = np.nan
+        return block
 
 
 @dataclass(frozen=True)
@@ -44,6 +64,7 @@ class Samples:
     mask: Array | None
     dtype: np.dtype[Any]  # float64 or float32, what the core computes in
     absent_is_zero: bool = False
+    held_out: HeldOut | None = None
 
     @property
     def n_samples(self) -> int:
@@ -55,13 +76,14 @@ class Samples:
 
     def blocks(self, order: Array | None = None) -> Iterator[Block]:
         """Yield all samples, in the given order or as they stand: one block if they can be borrowed."""
+        rows = slice(None) if order is None else order
+        held_out = None if self.held_out is None else self.held_out.core
         if sp.issparse(self.data) and not self.absent_is_zero:
-            payload = (self.data.data, self.data.indices, self.data.indptr)
-            yield Block(payload, None, order, slice(None) if order is None else order)
+            yield Block((self.data.data, self.data.indices, self.data.indptr), None, order, rows, held_out)
         elif not sp.issparse(self.data) and _can_borrow(self.data, self.dtype):
-            yield Block(self.data, self.mask, order, slice(None) if order is None else order)
+            yield Block(self.data, self.mask, order, rows, held_out)
         else:
-            yield from self._converted_blocks(order)
+            yield from self.chunks(order)
 
     def every(self, step: int) -> Samples:
         """Return each step-th sample; arrays are not copied."""
@@ -72,13 +94,16 @@ class Samples:
         """Return some samples as one block, converted if need be."""
         data = self.data[rows]
         if sp.issparse(data) and not self.absent_is_zero:
-            return Block((data.data, data.indices, data.indptr), None, None, rows)
+            return Block((data.data, data.indices, data.indptr), None, None, rows, None)
         data = data.toarray() if sp.issparse(data) else data
         with np.errstate(over="ignore"):  # a number too large for the dtype is reported as infinite
             data = np.require(data, self.dtype, ["C", "A"])
-        return Block(data, None if self.mask is None else self.mask[rows], None, rows)
+        if self.held_out is not None:
+            data = self.held_out.hide(data, np.arange(self.n_samples)[rows])
+        return Block(data, None if self.mask is None else self.mask[rows], None, rows, None)
 
-    def _converted_blocks(self, order: Array | None) -> Iterator[Block]:
+    def chunks(self, order: Array | None = None) -> Iterator[Block]:
+        """Yield all samples in blocks of a few megabytes, converted if need be."""
         step = max(1, _BLOCK_ENTRIES // self.n_features)
         for start in range(0, self.n_samples, step):
             yield self.take(slice(start, start + step) if order is None else order[start : start + step])
@@ -88,7 +113,15 @@ def check_samples(
     estimator: Any, X: Any, mask: Any = None, *, reset: bool, dtype: np.dtype[Any] | None = None
 ) -> Samples:
     """Validate a data set for an estimator; ``dtype`` is that of its model, None before there is one."""
+    check_choice("on_bad", estimator.on_bad, ("raise", "skip"))
+    check_choice("absent", estimator.absent, ("missing", "zero"))
+    if isinstance(X, np.ma.MaskedArray):
+        observed = ~np.ma.getmaskarray(X)
+        mask, X = observed if mask is None else observed & mask, X.data
     X = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
+    if X.dtype.kind not in "fiub":
+        msg = f"X has dtype {X.dtype}; it must hold numbers"
+        raise InvalidInputError(msg)
     if dtype is None:
         is_single = X.dtype.kind == "f" and X.dtype.itemsize == 4
         dtype = np.dtype(np.float32 if is_single else np.float64)
@@ -169,6 +202,11 @@ def _can_borrow(X: Array, dtype: np.dtype[Any]) -> bool:
 
 
 def _canonical(X: Any, dtype: np.dtype[Any]) -> Any:
+    try:
+        X.check_format(full_check=True)
+    except ValueError as error:
+        msg = f"X is not a valid CSR matrix: {error}"
+        raise InvalidInputError(msg) from error
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()

@@ -97,7 +97,7 @@ def make_union_of_subspaces(
     bases = [_orthonormal_rows(rng, n_components, n_features) for _ in range(n_clusters)]
     cluster = np.arange(n_inliers) * n_clusters // max(n_inliers, 1)
     weights = rng.standard_normal((n_inliers, n_components))
-    inliers = np.einsum("md,mdn->mn", weights, np.stack(bases)[cluster]) if n_inliers else np.empty((0, n_features))
+    inliers = np.concatenate([weights[cluster == k] @ basis for k, basis in enumerate(bases)])
     data, position = _with_outliers(rng, inliers, n_outliers, noise)
     data, mask = _with_missing(rng, data, observed_fraction)
     labels = np.concatenate([cluster, np.full(n_outliers, -1)])[position]

@@ -34,6 +34,10 @@ def subspace_angle(A: npt.ArrayLike, B: npt.ArrayLike) -> float:
     if A.shape[1] != B.shape[1]:
         msg = f"A and B have {A.shape[1]} and {B.shape[1]} columns; both must lie in the same space"
         raise InvalidInputError(msg)
+    for name, array in (("A", A), ("B", B)):
+        if not array.any():
+            msg = f"{name} is zero everywhere; it must span a subspace"
+            raise InvalidInputError(msg)
     return float(np.max(subspace_angles(A.T, B.T)))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ INLIER, OUTLIER, ESTIMATE, OTHER = "#c0392b", "#2c3e50", "#2471a3", "#95a5a6"
 
 def plot_convergence(ax: Any, n_vectors: Array, angles: Mapping[str, Array]) -> None:
     """Angle to the truth against the vectors used, one line per method; the first one stands out."""
-    styles = [(ESTIMATE, "-", 2.2), (OTHER, "--", 1.6), (OUTLIER, ":", 1.8)]
+    styles = cycle([(ESTIMATE, "-", 2.2), (OTHER, "--", 1.6), (OUTLIER, ":", 1.8), (INLIER, "-.", 1.6)])
     for (name, angle), (color, line, width) in zip(angles.items(), styles, strict=False):
         ax.semilogy(n_vectors, angle, line, color=color, lw=width, label=name)
     ax.set(xlabel="vectors seen", ylabel="angle to the true subspace [rad]")

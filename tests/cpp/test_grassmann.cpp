@@ -210,3 +210,20 @@ TEST_CASE("a random basis is orthonormal and favours no direction") {
   // E[UU'] = d / n I; an entry varies by at most 0.25, so its mean by 0.008; four times that.
   CHECK(distance<double>(mean, double(d) / double(n) * arma::mat(n, n, arma::fill::eye)) < 0.032);
 }
+
+TEST_CASE_TEMPLATE("a NaN anywhere makes the orthonormality error NaN", T, double, float) {
+  Random random(14);
+  const auto U = random_basis<T>(20, 3, random);
+  for (uword c = 0; c < 3; ++c) {
+    arma::Mat<T> broken = U;
+    broken(5, c) = support::quiet_nan<T>;
+    CHECK(std::isnan(orthonormality_error(broken)));
+  }
+}
+
+TEST_CASE("more independent vectors than dimensions are refused, not sought for ever") {
+  Random random(15);
+  CHECK(orthonormality_error(random_basis<double>(4, 4, random)) <= 1e-15);
+  CHECK(
+      support::contains(support::complaint([&] { random_basis<double>(4, 5, random); }), "d = 5"));
+}

@@ -146,3 +146,19 @@ TEST_CASE_TEMPLATE("cholesky_solve solves G x = b", T, double, float) {
     REQUIRE(distance<T>(b, x) <= 500 * double(eps<T>));
   }
 }
+
+TEST_CASE_TEMPLATE("forward_solve solves L x = b, and reads the lower triangle only", T, double,
+                   float) {
+  Random random(8);
+  for (uword d = 1; d <= 40; ++d) {
+    // A dominant diagonal, so that the solution itself can be compared.
+    arma::Mat<T> L = arma::trimatl(gaussian<T>(d, d, random)) / T(d);
+    L.diag() += 3;
+    const auto x = gaussian<T>(d, random);
+    arma::Col<T> b = L * x;
+    for (uword j = 1; j < d; ++j) L.col(j).head(j).fill(quiet_nan<T>);
+    kernels::forward_solve(L.memptr(), d, b.memptr());
+    CAPTURE(d);
+    REQUIRE(distance<T>(b, x) <= 50 * double(eps<T>));
+  }
+}

@@ -53,6 +53,34 @@ struct BadlySeen {
   }
 };
 
+/// An orthonormal basis whose rows Omega are Kahan's matrix, turned: its condition grows like
+/// (1 + c)^d beyond what the pivots of Cholesky show.
+template <class T>
+struct Kahan {
+  arma::uvec omega;
+  arma::Mat<T> A, U;
+
+  Kahan(uword d, Random& random) : omega(arma::regspace<arma::uvec>(0, 2 * d - 1)) {
+    const double c = 0.6, s = 0.8;
+    arma::mat K(d, d, arma::fill::eye);
+    for (uword i = 0; i < d; ++i) {
+      for (uword j = i + 1; j < d; ++j) K(i, j) = -c;
+      K.row(i) *= std::pow(s, double(i));
+    }
+    K *= 0.9 / arma::norm(K);
+    const arma::mat seen = random_basis<double>(2 * d, d, random) * K;
+    const arma::mat rest = arma::chol(arma::eye(d, d) - seen.t() * seen);
+    U = arma::conv_to<arma::Mat<T>>::from(arma::join_cols(seen, rest));
+    A = U.head_rows(2 * d);
+  }
+  /// The smallest pivot of A'A over the largest.
+  double pivot_ratio() const {
+    arma::mat Q, R;
+    arma::qr_econ(Q, R, arma::conv_to<arma::mat>::from(A));
+    return arma::square(R.diag()).min() / arma::square(R.diag()).max();
+  }
+};
+
 }  // namespace
 
 TEST_CASE_TEMPLATE("weights and residual are those of arma::solve", T, double, float) {
@@ -176,5 +204,38 @@ TEST_CASE_TEMPLATE("the solver carries nothing from one vector to the next", T, 
     if (fresh.solved != Solved::yes) continue;
     CHECK(support::same_bits<T>(kept.w(), fresh.fit.w()));
     CHECK(kept.residual() == fresh.fit.residual());
+  }
+}
+
+TEST_CASE_TEMPLATE("small pivots that hide a large condition are seen through", T, double, float) {
+  Random random(8);
+  const bool is_double = sizeof(T) == 8;
+  // Twice a condition at which Cholesky of A'A has few digits or none, though no pivot tells; then
+  // one beyond what is solved.
+  const uword sizes[] = {is_double ? 16u : 9u, is_double ? 20u : 10u, is_double ? 32u : 16u};
+  for (const uword d : sizes) {
+    CAPTURE(d);
+    const Kahan<T> p(d, random);
+    const arma::Col<double> s = arma::svd(arma::conv_to<arma::mat>::from(p.A));
+    const double condition = s[0] / s[d - 1], root = std::sqrt(double(eps<T>));
+    REQUIRE(p.pivot_ratio() > 2 * root);  // the pivots alone would have Cholesky go on
+    const arma::Col<T> w = gaussian<T>(d, random);
+    arma::Col<T> x(p.U.n_rows, arma::fill::zeros);
+    x.elem(p.omega) = p.A * w;
+    const Fitted<T> inside(p.U, only<T>(x, p.omega));
+    if (d == sizes[2]) {
+      REQUIRE(condition * root > 2);
+      CHECK(inside.solved == Solved::rank_deficient);
+      continue;
+    }
+    REQUIRE(condition * condition * double(eps<T>) > 10 * root);
+    REQUIRE(condition * root < 0.5);
+    REQUIRE(inside.solved == Solved::yes);
+    // x is rounded to eps, which moves w by eps times the condition; so much, and not its square.
+    CHECK(support::distance<T>(inside.fit.w() * inside.x.scale(), w) <=
+          20 * double(eps<T>) * condition * double(arma::norm(w)));
+    const Fitted<T> outside(p.U, only<T>(gaussian<T>(p.U.n_rows, random), p.omega));
+    CHECK(double(arma::norm(p.A.t() * outside.r())) <=
+          20 * double(eps<T>) * double(outside.fit.residual()));
   }
 }

@@ -8,6 +8,7 @@
 using gasg21::orthonormality_error;
 using gasg21::random_basis;
 using gasg21::singular_values;
+using gasg21::smallest_eigenvalue;
 using gasg21::thin_svd;
 using support::distance;
 using support::eps;
@@ -64,4 +65,23 @@ TEST_CASE("a matrix with NaN in it is an error, not an endless loop") {
   arma::mat A(5, 3, arma::fill::ones);
   A(2, 1) = support::quiet_nan<double>;
   CHECK_THROWS_AS(thin_svd(A), gasg21::NumericalError);
+}
+
+TEST_CASE("the smallest eigenvalue is that of arma::eig_sym, whatever the signs") {
+  Random random(4);
+  for (const uword d : {1u, 2u, 5u, 12u})
+    for (const double shift : {-30.0, 0.0, 30.0}) {  // negative definite, indefinite, positive
+      CAPTURE(d);
+      CAPTURE(shift);
+      arma::mat A = gaussian<double>(d, d, random);
+      A = A + A.t() + shift * arma::eye(d, d);
+      const double size = arma::norm(A, "fro");
+      CHECK(std::abs(smallest_eigenvalue(A) - arma::eig_sym(A).min()) <= 1e-14 * size);
+      CHECK(smallest_eigenvalue(1e30 * A) / 1e30 ==
+            doctest::Approx(smallest_eigenvalue(A)).epsilon(1e-12));
+    }
+  CHECK(smallest_eigenvalue(arma::mat(3, 3, arma::fill::zeros)) == 0);
+  const arma::vec u = arma::normalise(gaussian<double>(6, random));
+  CHECK(std::abs(smallest_eigenvalue(u * u.t())) <= 1e-15);  // singular: zero, to rounding
+  CHECK(smallest_eigenvalue(-u * u.t()) == doctest::Approx(-1).epsilon(1e-14));
 }

@@ -9,6 +9,8 @@
 
 using gasg21::DenseSample;
 using gasg21::DenseView;
+using gasg21::each_observed;
+using gasg21::HeldOut;
 using gasg21::Observation;
 using gasg21::SparseSample;
 using gasg21::SparseView;
@@ -200,4 +202,97 @@ TEST_CASE("a sparse view cuts its columns at the offsets") {
   REQUIRE(view.sample(2).count == 1);
   CHECK(view.sample(2).values[0] == 3);
   CHECK(view.sample(2).rows[0] == 2);
+}
+
+TEST_CASE_TEMPLATE("the factors make the values of the sample, at every scale", T, double, float) {
+  Random random(5);
+  const auto x = support::gaussian<T>(30, random);
+  const int reach = std::numeric_limits<T>::max_exponent - 5;
+  for (const int k : {-reach, -reach / 2, -3, 0, 7, reach}) {
+    CAPTURE(k);
+    arma::Col<T> y = x;
+    for (T& entry : y) entry = std::ldexp(entry, k);
+    const auto observation = observe<T>(y);
+    const auto [first, second] = observation.factors();
+    for (uword i = 0; i < 30; ++i)  // two roundings apart
+      CHECK(std::abs(double((y[i] * first) * second - observation.values()[i])) <=
+            2 * double(eps<T>) * std::abs(double(observation.values()[i])));
+  }
+  const T tiny = std::numeric_limits<T>::denorm_min(), huge = std::numeric_limits<T>::max();
+  for (const T extreme : {tiny, huge}) {
+    const auto [first, second] = observe<T>({extreme, -extreme}).factors();
+    CHECK(double((extreme * first) * second) == doctest::Approx(std::sqrt(0.5)).epsilon(eps<T>));
+  }
+}
+
+TEST_CASE("a held-out entry is as good as missing, in every kind of data") {
+  Random random(6);
+  const uword n = 40;
+  arma::mat X = support::gaussian<double>(n, 3, random);
+  X(5, 1) = quiet_nan<double>;
+  HeldOut held_out;
+  held_out.rows[1] = {0, 3, 5, 17, 39};  // row 5 is missing anyway
+  held_out.rows[2] = {};
+  arma::mat without = X;
+  for (const uword i : held_out.rows[1]) without(i, 1) = quiet_nan<double>;
+
+  DenseView<double> dense(X);
+  dense.held_out = &held_out;
+  const arma::uvec rows = arma::repmat(arma::regspace<arma::uvec>(0, n - 1), 3, 1);
+  const arma::uvec offsets = {0, n, 2 * n, 3 * n};
+  const SparseView<double, uword> sparse{X.memptr(), rows.memptr(), offsets.memptr(), n,
+                                         3,          &held_out};
+  CHECK(dense.sample(0).hidden == nullptr);
+  CHECK(dense.sample(1).hidden == &held_out.rows[1]);
+  CHECK(sparse.sample(1).hidden == &held_out.rows[1]);
+  Observation<double> got(n);
+  for (uword j = 0; j < 3; ++j) {
+    const auto expected = observe<double>(without.col(j));
+    const auto check = [&](const auto& sample) {
+      REQUIRE(got.read(sample) == Usable::yes);
+      CHECK(support::same_bits<uword>(rows_of(got), rows_of(expected)));
+      CHECK(support::same_bits<double>(values_of(got), values_of(expected)));
+    };
+    check(dense.sample(j));
+    check(sparse.sample(j));
+  }
+  // All held out: there is nothing left.
+  held_out.rows[0].resize(n);
+  for (uword i = 0; i < n; ++i) held_out.rows[0][i] = i;
+  CHECK(got.read(dense.sample(0)) == Usable::all_missing);
+  CHECK(got.read(sparse.sample(0)) == Usable::all_missing);
+}
+
+TEST_CASE("each_observed visits what an observation keeps, range by range") {
+  Random random(7);
+  const uword n = 50;
+  const arma::vec x = support::gaussian<double>(n, random);
+  const arma::uvec rows = support::random_rows(n, 30, random);
+  const arma::vec dense = support::only(x, rows);
+  arma::vec values = x.elem(rows);
+  values[4] = quiet_nan<double>;  // stored, but missing
+  std::vector<unsigned char> mask(n, 1);
+  mask[rows[7]] = 0;
+  const std::vector<uword> hidden = {rows[2], rows[20]};
+  const std::vector<std::int32_t> narrow(rows.begin(), rows.end());
+
+  const auto check = [&](const auto& sample) {
+    Observation<double> whole(n);
+    REQUIRE(whole.read(sample) == Usable::yes);
+    for (const uword width : {1u, 7u, 50u}) {  // ranges that follow each other miss and repeat none
+      std::vector<uword> visited;
+      for (uword from = 0; from < n; from += width)
+        each_observed(sample, from, std::min(n, from + width), [&](uword i, double value) {
+          CHECK(i >= from);
+          CHECK(i < from + width);
+          CHECK(value == x[i]);
+          visited.push_back(i);
+        });
+      CHECK(support::same_bits<uword>(arma::uvec(visited), rows_of(whole)));
+    }
+  };
+  check(DenseSample<double>{dense.memptr()});
+  check(DenseSample<double>{dense.memptr(), mask.data(), &hidden});
+  check(SparseSample<double, std::int32_t>{values.memptr(), narrow.data(), 30});
+  check(SparseSample<double, std::int32_t>{values.memptr(), narrow.data(), 30, &hidden});
 }

@@ -84,3 +84,8 @@ TEST_CASE("samples that say nothing give a random start") {
   Random random(6);
   CHECK(largest_angle(start_of<double>(X, 3, 6), random_basis<double>(20, 3, random)) <= 1e-15);
 }
+
+TEST_CASE("a start from no samples at all is refused") {
+  CHECK(support::contains(support::complaint([] { start_of<double>(arma::mat(20, 0), 3); }),
+                          "at least one sample"));
+}

@@ -194,3 +194,53 @@ TEST_CASE("the constant step is constant") {
   ConstantStep rule(0.2);
   for (const double agreement : {-1e6, 0.0, 1e6}) CHECK(rule.next(agreement) == 0.2);
 }
+
+TEST_CASE("the level rises to max_level and no further, and falls from there") {
+  AdaptiveStepOptions options;
+  options.max_level = 3;
+  AdaptiveStep rule(options);
+  for (int i = 0; i < 500; ++i) {
+    rule.next(-1e6);
+    CHECK(rule.level() <= 3);
+    CHECK(rule.mu() < options.mu_max);  // mu is sent back to the middle all the same
+  }
+  CHECK(rule.level() == 3);
+  CHECK(rule.eta() == 0.0625);
+  CHECK(updates_to_change(rule, 1e6) <= 15);
+  options.max_level = 0;  // a constant step
+  AdaptiveStep constant(options);
+  for (int i = 0; i < 100; ++i) CHECK(constant.next(-1e6) == 0.5);
+  options.max_level = -1;
+  CHECK(contains(complaint([&] { AdaptiveStep refused(options); }), "max_level=-1"));
+}
+
+TEST_CASE("at_level is the same rule at another level, mu in the middle") {
+  AdaptiveStepOptions options = other_options();
+  options.max_level = 8;
+  AdaptiveStep rule(options);
+  for (int i = 0; i < 3; ++i) rule.next(-0.05);
+  REQUIRE(rule.mu() != 3.5);
+  for (const std::int64_t level : {0, 5, 8}) {
+    const AdaptiveStep moved = rule.at_level(level);
+    CHECK(moved.level() == level);
+    CHECK(moved.mu() == 3.5);
+    CHECK(moved.eta() == std::ldexp(0.3, -int(level)));
+    CHECK(moved.sigmoid(0.01) == rule.sigmoid(0.01));
+    CHECK(moved.options().max_level == 8);
+  }
+  CHECK(rule.at_level(-4).level() == 0);
+  CHECK(rule.at_level(9).level() == 8);
+}
+
+TEST_CASE("a first step beyond 1e6 is refused") {
+  const auto refused = [](double eta0) {
+    const bool adaptive = contains(refusing(&AdaptiveStepOptions::eta0, eta0), "eta0=");
+    CHECK(contains(complaint([&] { ConstantStep rule(eta0); }), "eta0=") == adaptive);
+    CHECK(contains(complaint([&] { DiminishingStep rule(eta0); }), "eta0=") == adaptive);
+    return adaptive;
+  };
+  CHECK_FALSE(refused(1e6));
+  CHECK_FALSE(refused(std::numeric_limits<double>::denorm_min()));
+  CHECK(refused(std::nextafter(1e6, 2e6)));
+  CHECK(refused(1e300));
+}

@@ -239,3 +239,46 @@ TEST_CASE("a tracker starts from the span it is given, and from nothing less tha
   state.U.col(1) = state.U.col(0);
   CHECK_THROWS_AS(Tracker<>{state}, std::invalid_argument);
 }
+
+TEST_CASE("a column of a matrix is a vector") {
+  Stream<double> stream(30, 3, 0.5, 0.3, 10);
+  arma::mat X(30, 20);
+  for (uword j = 0; j < 20; ++j) X.col(j) = stream.next();
+  Tracker<> tracker(30, 3), expected(30, 3);
+  for (uword j = 0; j < 20; ++j) {
+    const arma::vec x = X.col(j);
+    CHECK(tracker.update(X.col(j)).outcome == expected.update(x).outcome);
+  }
+  CHECK(same_state<double>(tracker.state(), expected.state()));
+}
+
+TEST_CASE("a restart goes on from another basis as if it were the first") {
+  using Scaled = Tracker<double, AdaptiveStep, gasg21::L21Loss, gasg21::CovarianceScaling>;
+  Stream<double> stream(30, 3, 0.3, 0.2, 11);
+  Scaled tracker(30, 3);
+  for (int j = 0; j < 500; ++j) tracker.update(stream.next());
+  const auto seen = tracker.state();
+  CHECK_THROWS_AS(tracker.restart(gaussian<double>(30, 4, stream.random), AdaptiveStep{}),
+                  std::invalid_argument);
+  CHECK_THROWS_AS(tracker.restart(arma::mat(30, 3, arma::fill::ones), AdaptiveStep{}),
+                  std::invalid_argument);
+  CHECK(same_bits(tracker.basis(), seen.U));  // refused, and nothing has changed
+  CHECK(tracker.state().rule.level() == seen.rule.level());
+  CHECK(tracker.state().metric.weight() == seen.metric.weight());
+
+  const arma::mat U = gaussian<double>(30, 3, stream.random);
+  const AdaptiveStep rule = AdaptiveStep{}.at_level(2);
+  tracker.restart(U, rule);
+  CHECK(tracker.state().metric.sums().empty());
+  CHECK(tracker.state().counters.seen() == 500);  // what was counted stays counted
+  CHECK(tracker.state().random.state() == seen.random.state());
+  Scaled fresh(U, rule);
+  for (int j = 0; j < 100; ++j) {
+    const arma::vec x = stream.next();
+    tracker.update(x);
+    fresh.update(x);
+  }
+  CHECK(same_bits(tracker.basis(), fresh.basis()));
+  CHECK(tracker.state().rule.mu() == fresh.state().rule.mu());
+  CHECK(same_bits(tracker.state().metric.sums(), fresh.state().metric.sums()));
+}

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference
+from conftest import paper
 from gasg21 import GASG21, _core
 from gasg21.metrics import subspace_angle
 
@@ -49,7 +50,7 @@ def test_powers_of_two_change_no_bit(problem, data):
 def test_one_step_is_the_papers_step(problem):
     X, d, seed = problem
     usable = [x for x in X if (~np.isnan(x)).sum() > d]
-    model = GASG21(d, random_state=seed)
+    model = paper(d, random_state=seed)
     U = _core.Tracker64(X.shape[1], d, _core.AdaptiveStep(), seed).components().T
     for x in usable[:1]:
         kept = np.linalg.svd(U[~np.isnan(x)], compute_uv=False)

@@ -34,9 +34,9 @@ def test_rules_are_frozen_values():
 
 
 def test_every_parameter_reaches_the_core():
-    state = core_rule(AdaptiveStep(0.1, 9.0, 1.0, -0.7, 0.6, 0.2)).__getstate__()
-    assert state[:6] == (0.1, 9.0, 1.0, -0.7, 0.6, 0.2)
-    assert state[6] == 5.0  # mu starts in the middle
+    state = core_rule(AdaptiveStep(0.1, 9.0, 1.0, -0.7, 0.6, 0.2, 11)).__getstate__()
+    assert state[:7] == (0.1, 9.0, 1.0, -0.7, 0.6, 0.2, 11)
+    assert state[7] == 5.0  # mu starts in the middle
     assert core_rule(DiminishingStep(3.0)).next(0.0) == 3.0
     assert core_rule(ConstantStep(0.7)).next(0.0) == 0.7
 
@@ -44,7 +44,7 @@ def test_every_parameter_reaches_the_core():
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        (AdaptiveStep(eta0=0.0), "eta0=0 must be a positive number"),
+        (AdaptiveStep(eta0=0.0), r"eta0=0 must be a number in \(0, 1e6\]"),
         (AdaptiveStep(eta0=float("nan")), "eta0=nan"),
         (AdaptiveStep(mu_max=-1.0), "mu_max=-1 must exceed mu_min=0"),
         (AdaptiveStep(f_min=0.5), "f_min=0.5 must be below 0"),

@@ -12,6 +12,8 @@
 #include "linalg.hpp"
 #include "loss.hpp"
 #include "observation.hpp"
+#include "parallel.hpp"
+#include "polish.hpp"
 #include "random.hpp"
 #include "run.hpp"
 #include "scaling.hpp"

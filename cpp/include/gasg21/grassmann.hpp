@@ -52,7 +52,9 @@ T orthonormality_error(const arma::Mat<T>& U) {
   for (uword j = 0; j < U.n_cols; ++j)
     for (uword i = j; i < U.n_cols; ++i) {
       const T product = kernels::dot(U.colptr(i), U.colptr(j), U.n_rows);
-      worst = std::max(worst, std::abs(product - T(i == j)));
+      const T error = std::abs(product - T(i == j));
+      if (std::isnan(error)) return error;  // a comparison would lose it
+      worst = std::max(worst, error);
     }
   return worst;
 }
@@ -75,7 +77,8 @@ bool orthonormalize(arma::Mat<T>& U) {
       kernels::add_times(U.memptr(), n, c, products.data(), T(-1), u);
     }
     const T after = std::sqrt(kernels::dot(u, u, n));
-    if (!(after > T(n) * std::numeric_limits<T>::epsilon() * before)) return false;
+    const T rounding = 10 * std::sqrt(T(n)) * std::numeric_limits<T>::epsilon() * before;
+    if (!(after > rounding)) return false;
     U.col(c) /= after;
   }
   return true;
@@ -84,6 +87,7 @@ bool orthonormalize(arma::Mat<T>& U) {
 /// A uniformly random d-dimensional subspace of R^n, as an orthonormal basis.
 template <class T>
 arma::Mat<T> random_basis(uword n, uword d, Random& random) {
+  require(d <= n, "d = ", d, " independent vectors do not fit into n = ", n, " dimensions");
   arma::Mat<T> U(n, d);
   do {  // a Gaussian matrix is dependent with probability 0
     for (T& entry : U) entry = T(random.normal());
@@ -109,10 +113,24 @@ arma::Col<T> principal_angles(const arma::Mat<T>& A, const arma::Mat<T>& B) {
   return angles;
 }
 
-/// The largest principal angle between the spans of two orthonormal bases, in radians.
+/// The largest principal angle between the spans of two orthonormal bases, in radians. In double
+/// whatever T is, and through d x d matrices: it is asked for after each pass.
 template <class T>
-T largest_angle(const arma::Mat<T>& A, const arma::Mat<T>& B) {
-  return principal_angles(A, B)[0];
+double largest_angle(const arma::Mat<T>& A, const arma::Mat<T>& B) {
+  require(A.n_rows == B.n_rows, "the bases have ", A.n_rows, " and ", B.n_rows,
+          " rows; both must lie in the same space");
+  if (A.n_cols < B.n_cols) return largest_angle(B, A);
+  const arma::mat a = arma::conv_to<arma::mat>::from(A), b = arma::conv_to<arma::mat>::from(B);
+  const uword n = a.n_rows, d = b.n_cols;
+  arma::mat cosines(a.n_cols, d), off = b, gram(d, d);
+  for (uword c = 0; c < d; ++c) {
+    kernels::transpose_times(a.memptr(), n, a.n_cols, b.colptr(c), cosines.colptr(c));
+    kernels::add_times(a.memptr(), n, a.n_cols, cosines.colptr(c), -1.0, off.colptr(c));
+  }
+  kernels::gram(off.memptr(), n, d, gram.memptr());
+  const double squared_sine = singular_values(arma::mat(arma::symmatl(gram)))[0];
+  if (squared_sine < 0.5) return std::asin(std::sqrt(squared_sine));
+  return std::acos(std::min(singular_values(cosines)[d - 1], 1.0));
 }
 
 }  // namespace gasg21

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 
 #include "config.hpp"
 
@@ -102,13 +103,19 @@ T cholesky(T* G, uword d) {
   return smallest / largest;
 }
 
-/// b := (L L')^-1 b.
+/// b := L^-1 b.
 template <class T>
-void cholesky_solve(const T* L, uword d, T* b) {
+void forward_solve(const T* L, uword d, T* b) {
   for (uword i = 0; i < d; ++i) {
     for (uword k = 0; k < i; ++k) b[i] -= L[i + k * d] * b[k];
     b[i] /= L[i + i * d];
   }
+}
+
+/// b := (L L')^-1 b.
+template <class T>
+void cholesky_solve(const T* L, uword d, T* b) {
+  forward_solve(L, d, b);
   for (uword i = d; i-- > 0;) {
     for (uword k = i + 1; k < d; ++k) b[i] -= L[k + i * d] * b[k];
     b[i] /= L[i + i * d];

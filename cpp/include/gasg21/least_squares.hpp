@@ -38,12 +38,17 @@ class LeastSquares {
     if (!x.full()) {
       kernels::gather_rows(U.memptr(), U.n_rows, d, x.rows(), k, gathered_.memptr());
       A = gathered_.memptr();
-      if (!factorize(A, k, d)) return Solved::rank_deficient;
+      kernels::gram(A, k, d, G_.memptr());
+      use_svd_ = kernels::cholesky(G_.memptr(), d) < std::sqrt(eps);
+      if (use_svd_ && !decompose(A, k, d)) return Solved::rank_deficient;
     }
-    std::copy(x.values(), x.values() + k, r_.memptr());
-    w_.zeros();
-    correct(A, x.full(), k, d);
-    correct(A, x.full(), k, d);  // one step of refinement
+    fit(A, x);
+    // A refinement that changes w beyond half the digits tells what small pivots may hide.
+    if (!x.full() && !use_svd_ && arma::norm(q_) > std::sqrt(eps) * arma::norm(w_)) {
+      use_svd_ = true;
+      if (!decompose(A, k, d)) return Solved::rank_deficient;
+      fit(A, x);
+    }
     residual_ = std::sqrt(kernels::dot(r(), r(), k));
     return Solved::yes;
   }
@@ -64,13 +69,16 @@ class LeastSquares {
     kernels::add_times(A, k, d, q_.memptr(), T(-1), r_.memptr());
   }
 
-  /// G = A'A by Cholesky where that keeps the digits (cond(G) well below 1 / eps), else the SVD
-  /// A = P s V'. False when A is singular: beyond a condition of 1 / sqrt(eps) the weights are
-  /// noise.
-  bool factorize(const T* A, uword k, uword d) {
-    kernels::gram(A, k, d, G_.memptr());
-    use_svd_ = kernels::cholesky(G_.memptr(), d) < std::sqrt(eps);
-    if (!use_svd_) return true;
+  void fit(const T* A, const Observation<T>& x) {
+    std::copy(x.values(), x.values() + x.count(), r_.memptr());
+    w_.zeros();
+    correct(A, x.full(), x.count(), w_.n_elem);
+    correct(A, x.full(), x.count(), w_.n_elem);  // one step of refinement
+  }
+
+  /// A = P s V', for where G = A'A has too few digits. False when A is singular: beyond a condition
+  /// of 1 / sqrt(eps) the weights are noise.
+  bool decompose(const T* A, uword k, uword d) {
     svd_ = thin_svd(arma::Mat<T>(A, k, d));
     return svd_.s[d - 1] > std::sqrt(eps) * svd_.s[0];
   }

@@ -71,4 +71,12 @@ arma::Col<T> singular_values(const arma::Mat<T>& A) {
   return thin_svd(A).s;
 }
 
+/// The smallest eigenvalue of a symmetric matrix: shifted to be positive definite first, which
+/// costs absolute accuracy of eps times its norm.
+inline double smallest_eigenvalue(arma::mat A) {
+  const double shift = arma::norm(A, "fro");
+  A.diag() += shift;
+  return singular_values(A)[A.n_rows - 1] - shift;
+}
+
 }  // namespace gasg21

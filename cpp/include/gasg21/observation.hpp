@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <limits>
 #include <numeric>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "config.hpp"
@@ -16,11 +18,18 @@
 
 namespace gasg21 {
 
+/// Entries of some samples that are treated as missing although they are there: held out, so that a
+/// fit can be checked on what it has not seen.
+struct HeldOut {
+  std::unordered_map<uword, std::vector<uword>> rows;  // sample -> sorted rows
+};
+
 /// One dense vector of n entries; NaN is missing, and so is an entry whose mask byte is zero.
 template <class T>
 struct DenseSample {
   const T* values;
-  const unsigned char* mask = nullptr;  // n bytes, or none
+  const unsigned char* mask = nullptr;         // n bytes, or none
+  const std::vector<uword>* hidden = nullptr;  // held out, or none
 };
 
 /// One vector given by its observed entries. Rows must be distinct and below n.
@@ -29,7 +38,22 @@ struct SparseSample {
   const T* values;
   const Index* rows;
   uword count;
+  const std::vector<uword>* hidden = nullptr;  // held out, or none
 };
+
+namespace detail {
+
+inline const std::vector<uword>* find_hidden(const HeldOut* held_out, uword j) {
+  if (!held_out) return nullptr;
+  const auto found = held_out->rows.find(j);
+  return found == held_out->rows.end() ? nullptr : &found->second;
+}
+
+inline bool is_hidden(const std::vector<uword>* hidden, uword i) {
+  return hidden && std::binary_search(hidden->begin(), hidden->end(), i);
+}
+
+}  // namespace detail
 
 /// Borrowed n x m data, one sample per column. Strides count elements, from sample to sample, and
 /// may be negative: row slices of a NumPy array are borrowed as they are.
@@ -41,6 +65,7 @@ struct DenseView {
   std::ptrdiff_t stride;
   const unsigned char* mask = nullptr;
   std::ptrdiff_t mask_stride = 0;
+  const HeldOut* held_out = nullptr;
 
   explicit DenseView(const arma::Mat<T>& X)
       : data(X.memptr()),
@@ -52,7 +77,8 @@ struct DenseView {
 
   DenseSample<T> sample(uword j) const {
     const auto column = static_cast<std::ptrdiff_t>(j);
-    return {data + column * stride, mask ? mask + column * mask_stride : nullptr};
+    return {data + column * stride, mask ? mask + column * mask_stride : nullptr,
+            detail::find_hidden(held_out, j)};
   }
 };
 
@@ -64,12 +90,44 @@ struct SparseView {
   const Index* offsets;  // n_cols + 1
   uword n_rows;
   uword n_cols;
+  const HeldOut* held_out = nullptr;
 
   SparseSample<T, Index> sample(uword j) const {
     const auto begin = offsets[j];
-    return {values + begin, rows + begin, static_cast<uword>(offsets[j + 1] - begin)};
+    return {values + begin, rows + begin, static_cast<uword>(offsets[j + 1] - begin),
+            detail::find_hidden(held_out, j)};
   }
 };
+
+/// Whether the rows of a sample rise strictly.
+template <class T>
+bool is_sorted(const DenseSample<T>&) {
+  return true;
+}
+template <class T, class Index>
+bool is_sorted(const SparseSample<T, Index>& x) {
+  for (uword k = 1; k < x.count; ++k)
+    if (x.rows[k - 1] >= x.rows[k]) return false;
+  return true;
+}
+
+/// Calls visit(i, value) for the observed entries of a sorted sample with from <= i < to.
+template <class T, class Visit>
+void each_observed(const DenseSample<T>& x, uword from, uword to, Visit&& visit) {
+  for (uword i = from; i < to; ++i)
+    if (x.values[i] == x.values[i] && (!x.mask || x.mask[i]) && !detail::is_hidden(x.hidden, i))
+      visit(i, x.values[i]);
+}
+template <class T, class Index, class Visit>
+void each_observed(const SparseSample<T, Index>& x, uword from, uword to, Visit&& visit) {
+  const auto below = [](Index row, uword bound) { return uword(row) < bound; };
+  const Index* end = x.rows + x.count;
+  for (const Index* row = std::lower_bound(x.rows, end, from, below);
+       row != end && uword(*row) < to; ++row) {
+    const T value = x.values[row - x.rows];
+    if (value == value && !detail::is_hidden(x.hidden, uword(*row))) visit(uword(*row), value);
+  }
+}
 
 enum class Usable { yes, zero, all_missing, not_finite };
 
@@ -91,6 +149,12 @@ class Observation {
   /// `value` back in the units of the sample, without overflow on the way.
   T scaled(T value) const { return std::ldexp(value * norm_, exponent_); }
 
+  /// (x * first) * second is `values`: two factors, because one could overflow.
+  std::pair<T, T> factors() const {
+    const int half = -exponent_ / 2;
+    return {std::ldexp(T(1), half), std::ldexp(T(1), -exponent_ - half) / norm_};
+  }
+
   Usable read(const DenseSample<T>& x) {
     count_ = 0;
     for (uword i = 0; i < n_; ++i) {
@@ -99,6 +163,7 @@ class Observation {
       values_[count_] = x.values[i];
       count_ += observed;
     }
+    drop(x.hidden);
     return spherize();
   }
 
@@ -108,7 +173,7 @@ class Observation {
     for (uword k = 0; k < x.count; ++k)
       require(x.rows[k] >= Index(0) && static_cast<uword>(x.rows[k]) < n_, "row index ", x.rows[k],
               " is outside [0, ", n_, ")");
-    if (strictly_increasing(x)) {
+    if (is_sorted(x)) {
       keep_observed(x, [](uword k) { return k; });
     } else {  // sorted first, so that the order of the entries changes no bit of the result
       std::vector<uword> order(x.count);
@@ -120,15 +185,20 @@ class Observation {
                 " appears twice in a sparse sample");
       keep_observed(x, [&](uword k) { return order[k]; });
     }
+    drop(x.hidden);
     return spherize();
   }
 
  private:
-  template <class Index>
-  static bool strictly_increasing(const SparseSample<T, Index>& x) {
-    for (uword k = 1; k < x.count; ++k)
-      if (x.rows[k - 1] >= x.rows[k]) return false;
-    return true;
+  void drop(const std::vector<uword>* hidden) {
+    if (!hidden) return;
+    uword kept = 0;
+    for (uword k = 0; k < count_; ++k) {
+      if (detail::is_hidden(hidden, rows_[k])) continue;
+      rows_[kept] = rows_[k];
+      values_[kept++] = values_[k];
+    }
+    count_ = kept;
   }
 
   template <class Index, class Order>

@@ -1,5 +1,6 @@
-// A small seeded generator whose draws are the same on every platform: standard-library
-// distributions are not. Index, shuffle and normal draw; no global state, no clock.
+// A small seeded generator whose draws are the same on every platform (normal draws up to the
+// rounding of the logarithm): standard-library distributions are not. Index, shuffle and normal
+// draw; no global state, no clock.
 #pragma once
 
 #include <array>

@@ -7,10 +7,18 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "error.hpp"
 
 namespace gasg21 {
+
+namespace detail {
+/// (A step of a million turns is a mistake; without a bound its angle could be infinite.)
+inline void check_eta0(double eta0) {
+  require(eta0 > 0 && eta0 <= 1e6, "eta0=", eta0, " must be a number in (0, 1e6]");
+}
+}  // namespace detail
 
 struct AdaptiveStepOptions {
   double eta0 = 0.5;   // step at level 0
@@ -19,6 +27,8 @@ struct AdaptiveStepOptions {
   double f_min = -1;   // how much mu falls at most in one update
   double f_max = 0.5;  // how much mu rises at most
   double omega = 0.1;  // width of the sigmoid
+  std::int64_t max_level =
+      std::numeric_limits<std::int64_t>::max();  // so that a stream stays awake
 };
 
 /// The multi-level constant step of Alg. 2.
@@ -30,8 +40,7 @@ class AdaptiveStep {
   /// A rule in the middle of its work, for resuming.
   AdaptiveStep(const AdaptiveStepOptions& options, double mu, std::int64_t level)
       : options_(options), mu_(mu), level_(level) {
-    require(options.eta0 > 0 && std::isfinite(options.eta0), "eta0=", options.eta0,
-            " must be a positive number");
+    detail::check_eta0(options.eta0);
     require(options.mu_min < options.mu_max && std::isfinite(options.mu_max - options.mu_min),
             "mu_max=", options.mu_max, " must exceed mu_min=", options.mu_min);
     require(options.f_min < 0 && std::isfinite(options.f_min), "f_min=", options.f_min,
@@ -41,13 +50,15 @@ class AdaptiveStep {
     require(options.omega > 0 && std::isfinite(options.omega), "omega=", options.omega,
             " must be above 0");
     require(std::isfinite(mu), "mu=", mu, " must be a number");
-    require(level >= 0, "level=", level, " must not be below 0");
+    require(options.max_level >= 0, "max_level=", options.max_level, " must not be below 0");
+    require(level >= 0 && level <= options.max_level, "level=", level,
+            " must be in [0, max_level]");
   }
 
   double next(double agreement) {
     mu_ = std::max(mu_ + sigmoid(-agreement), options_.mu_min);  // Eq. (10)
     if (mu_ >= options_.mu_max) {
-      ++level_;
+      if (level_ < options_.max_level) ++level_;
       mu_ = middle();
     } else if (mu_ <= options_.mu_min) {
       // Departs from Alg. 2: the level does not fall below 0, because that only helps where eta0
@@ -56,6 +67,11 @@ class AdaptiveStep {
       mu_ = middle();
     }
     return eta();
+  }
+
+  /// The same rule at another level, mu in the middle.
+  AdaptiveStep at_level(std::int64_t level) const {
+    return AdaptiveStep(options_, middle(), std::clamp<std::int64_t>(level, 0, options_.max_level));
   }
 
   /// Eq. (12).
@@ -87,7 +103,7 @@ class AdaptiveStep {
 class DiminishingStep {
  public:
   explicit DiminishingStep(double eta0 = 100, std::int64_t taken = 0) : eta0_(eta0), taken_(taken) {
-    require(eta0 > 0 && std::isfinite(eta0), "eta0=", eta0, " must be a positive number");
+    detail::check_eta0(eta0);
     require(taken >= 0, "taken=", taken, " must not be below 0");
   }
 
@@ -109,9 +125,7 @@ class DiminishingStep {
 /// The same step for ever.
 class ConstantStep {
  public:
-  explicit ConstantStep(double eta0 = 0.1) : eta0_(eta0) {
-    require(eta0 > 0 && std::isfinite(eta0), "eta0=", eta0, " must be a positive number");
-  }
+  explicit ConstantStep(double eta0 = 0.1) : eta0_(eta0) { detail::check_eta0(eta0); }
 
   double next(double /*agreement*/) { return eta0_; }
   double eta() const { return eta0_; }

@@ -99,25 +99,58 @@ class Tracker {
     check_dimensions(n(), d());
     require(state_.previous.e.n_elem == n() && state_.previous.w.n_elem == d(),
             "the previous gradient does not fit a ", n(), " x ", d(), " basis");
+    require(state_.metric.fits(d()), "the metric does not fit a basis of ", d(), " columns");
     require(double(orthonormality_error(state_.U)) < 1e-3, "the basis is not orthonormal");
   }
 
   /// One step for one vector; NaN = missing.
   StepReport update(const arma::Col<T>& x) {
     require(x.n_elem == n(), "the vector has ", x.n_elem, " entries, but n = ", n());
-    return update(DenseSample<T>{x.memptr()});
+    return step(DenseSample<T>{x.memptr()});
   }
 
   /// One step for one vector given by its observed entries.
   StepReport update(const arma::Col<T>& values, const arma::uvec& rows) {
     require(values.n_elem == rows.n_elem, "there are ", values.n_elem, " values for ", rows.n_elem,
             " rows");
-    return update(SparseSample<T, uword>{values.memptr(), rows.memptr(), values.n_elem});
+    return step(SparseSample<T, uword>{values.memptr(), rows.memptr(), values.n_elem});
   }
+
+  /// One step for one borrowed vector.
+  StepReport update(const DenseSample<T>& x) { return step(x); }
+  template <class Index>
+  StepReport update(const SparseSample<T, Index>& x) {
+    return step(x);
+  }
+
+  /// Goes on from another basis, found by other means, and with another rule. What was learned in
+  /// the coordinates of the old basis is forgotten.
+  void restart(arma::Mat<T> U, StepRule rule) {
+    require(U.n_rows == n() && U.n_cols == d(), "the basis must stay ", n(), " x ", d());
+    require(orthonormalize(U), "the columns of the basis must be finite and independent");
+    state_.U = std::move(U);
+    state_.rule = std::move(rule);
+    state_.metric.forget();
+    state_.previous.weight = 0;
+    state_.steps_since_check = 0;
+  }
+
+  /// n x d, orthonormal.
+  const arma::Mat<T>& basis() const { return state_.U; }
+  const State& state() const { return state_; }
+  Random& random() { return state_.random; }
+  const Loss& loss() const { return loss_; }
+  uword n() const { return state_.U.n_rows; }
+  uword d() const { return state_.U.n_cols; }
+
+ private:
+  /// A step drifts off orthonormality by about 1e-18: looked at this often, repaired when needed.
+  static constexpr std::uint64_t check_interval = 1000;
+  static constexpr T drift_bound = 64 * std::numeric_limits<T>::epsilon();
 
   /// Alg. 1, the body of the loop.
   template <class Sample>
-  StepReport update(const Sample& sample) {
+  StepReport step(const Sample& sample) {
     const Usable usable = x_.read(sample);  // step 2
     if (usable != Usable::yes) return skipped(usable);
     const Solved solved = fit_.solve(state_.U, x_);  // step 3
@@ -134,19 +167,6 @@ class Tracker {
     keep_orthonormal();
     return used(StepOutcome::taken);
   }
-
-  /// n x d, orthonormal.
-  const arma::Mat<T>& basis() const { return state_.U; }
-  const State& state() const { return state_; }
-  Random& random() { return state_.random; }
-  const Loss& loss() const { return loss_; }
-  uword n() const { return state_.U.n_rows; }
-  uword d() const { return state_.U.n_cols; }
-
- private:
-  /// A step drifts off orthonormality by about 1e-18: looked at this often, repaired when needed.
-  static constexpr std::uint64_t check_interval = 1000;
-  static constexpr T drift_bound = 64 * std::numeric_limits<T>::epsilon();
 
   static void check_dimensions(uword n, uword d) {
     require(d >= 1 && d < n, "d = ", d, " must be in [1, n - 1 = ", double(n) - 1, "]");

@@ -1,6 +1,7 @@
 // Samples in a subspace that stands still: weights, residuals, and missing entries filled in.
 #pragma once
 
+#include <algorithm>
 #include <limits>
 
 #include "config.hpp"

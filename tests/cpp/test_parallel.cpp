@@ -1,0 +1,162 @@
+// parallel.hpp: every task once, on any number of threads; stops and errors reach the caller.
+#include <atomic>
+#include <chrono>
+#include <gasg21/parallel.hpp>
+#include <thread>
+#include <vector>
+
+#include "support.hpp"
+
+using gasg21::Parallel;
+using support::uword;
+
+namespace {
+
+const auto no_scratch = [] { return 0; };
+
+/// Runs `n_tasks` tasks and counts how often each one ran.
+struct Counted {
+  std::vector<std::atomic<int>> runs;
+  bool finished = false;
+
+  Counted(const Parallel& parallel, uword n_tasks) : runs(n_tasks) {
+    finished = parallel.for_each(n_tasks, no_scratch, [&](uword task, int&) { ++runs.at(task); });
+  }
+  uword total() const {
+    uword sum = 0;
+    for (const auto& count : runs) sum += uword(count);
+    return sum;
+  }
+};
+
+/// The message of the std::runtime_error that `act` throws.
+template <class Act>
+std::string failure(Act&& act) {
+  try {
+    act();
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("every task runs exactly once, whatever the number of threads") {
+  for (const unsigned threads : {0u, 1u, 2u, 3u, 7u, 16u})
+    for (const uword n_tasks : {0u, 1u, 2u, 5u, 1000u}) {
+      CAPTURE(threads);
+      CAPTURE(n_tasks);
+      const Counted counted(Parallel(threads), n_tasks);
+      CHECK(counted.finished);
+      CHECK(std::all_of(counted.runs.begin(), counted.runs.end(), [](int n) { return n == 1; }));
+    }
+  CHECK(Parallel().n_threads() == 1);
+  CHECK(Parallel(0).n_threads() == 1);
+  CHECK(Parallel(5).n_threads() == 5);
+}
+
+TEST_CASE("each thread has a scratch of its own, and no more threads than tasks") {
+  for (const unsigned threads : {1u, 4u, 9u}) {
+    std::atomic<int> made{0}, strangers{0};
+    Parallel(threads).for_each(
+        5,
+        [&] {
+          ++made;
+          return std::this_thread::get_id();
+        },
+        [&](uword, std::thread::id owner) { strangers += owner != std::this_thread::get_id(); });
+    CHECK(strangers == 0);
+    CHECK(made >= 1);
+    CHECK(made <= int(std::min(threads, 5u)));
+  }
+}
+
+TEST_CASE("one thread does the tasks in order") {
+  std::vector<uword> order;
+  Parallel(1).for_each(20, no_scratch, [&](uword task, int&) { order.push_back(task); });
+  for (uword task = 0; task < 20; ++task) CHECK(order.at(task) == task);
+}
+
+TEST_CASE("a stop ends the work at the next task and is reported") {
+  int asked = 0;
+  const Parallel alone(1, [&] { return ++asked == 3; });
+  const Counted counted(alone, 10);
+  CHECK_FALSE(counted.finished);
+  CHECK(counted.total() == 3);
+  CHECK(counted.runs[2] == 1);
+
+  for (const unsigned threads : {2u, 4u}) {
+    const auto caller = std::this_thread::get_id();
+    bool elsewhere = false;  // only the calling thread asks, so that this needs no lock
+    asked = 0;
+    const Parallel parallel(threads, [&] {
+      elsewhere = elsewhere || std::this_thread::get_id() != caller;
+      return ++asked == 3;
+    });
+    std::atomic<uword> ran{0};
+    // Ten seconds of work, of which some milliseconds are done.
+    const bool finished = parallel.for_each(10'000, no_scratch, [&](uword, int&) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      ++ran;
+    });
+    CHECK_FALSE(finished);
+    CHECK(asked == 3);
+    CHECK(ran >= 3);
+    CHECK(ran < 5'000);
+    CHECK_FALSE(elsewhere);
+  }
+}
+
+TEST_CASE("a stop that never comes changes nothing, and the same object works again") {
+  const Parallel parallel(3, [] { return false; });
+  for (int again = 0; again < 3; ++again) {
+    const Counted counted(parallel, 100);
+    CHECK(counted.finished);
+    CHECK(counted.total() == 100);
+  }
+}
+
+TEST_CASE("an exception in a worker thread reaches the caller as it was") {
+  const auto caller = std::this_thread::get_id();
+  for (const unsigned threads : {2u, 5u}) {
+    std::atomic<bool> thrown{false};
+    const auto message = failure([&] {
+      Parallel(threads).for_each(threads, no_scratch, [&](uword, int&) {
+        if (std::this_thread::get_id() != caller) {
+          thrown = true;
+          throw std::runtime_error("from a worker");
+        }
+        while (!thrown) std::this_thread::yield();  // leave at least one task to the workers
+      });
+    });
+    CHECK(message == "from a worker");
+  }
+}
+
+TEST_CASE("an exception ends the work, from wherever it comes") {
+  std::atomic<int> ran{0};
+  CHECK(failure([&] {
+          Parallel(1).for_each(10, no_scratch, [&](uword task, int&) {
+            ++ran;
+            if (task == 3) throw std::runtime_error("task 3");
+          });
+        }) == "task 3");
+  CHECK(ran == 4);
+  for (const unsigned threads : {1u, 3u}) {
+    CHECK(failure([&] {  // all threads fail at once: one error comes through
+            Parallel(threads).for_each(
+                100, []() -> int { throw std::runtime_error("no memory"); }, [](uword, int&) {});
+          }) == "no memory");
+    // The caller alone asks, so every task must wait for it to get one.
+    std::atomic<bool> asked{false};
+    CHECK(failure([&] {
+            Parallel(threads, [&]() -> bool {
+              asked = true;
+              throw std::runtime_error("interrupted");
+            }).for_each(threads, no_scratch, [&, caller = std::this_thread::get_id()](uword, int&) {
+              while (!asked && std::this_thread::get_id() != caller) std::this_thread::yield();
+            });
+          }) == "interrupted");
+  }
+}
