@@ -19,10 +19,12 @@ from gasg21.exceptions import InvalidInputError
 _CHECKED_SAMPLES, _CHECKED_ENTRIES = 300, 4_000_000
 # It fails when more than this share of the samples that look like inliers are predicted worse on held-out
 # entries than by 0, when one coordinate has been swallowed, or when the error estimate says so.
+_BAD_SHARE, _SWALLOWED, _LOST = 0.3, 0.5, 0.22
 # The polish stops when a pass changes the subspace by this share of the estimated error. (0.1 is enough for
 # synthetic data; on faces 0.05 gains a hundredth of the residual.)
 _SHARE = 0.05
-_BAD_SHARE, _SWALLOWED, _LOST = 0.3, 0.5, 0.22
+# What a pass may still change when the fit is checked on the held-out entries, before it goes on with all.
+_GOOD_ENOUGH = 1e-3
 
 
 @dataclass(frozen=True)
@@ -61,9 +63,17 @@ class Recovery:
         held_out = hold_out(self.samples, self.plan.n_components, self.plan.seed)
         seen = dataclasses.replace(self.samples, held_out=held_out)
         self._stream(seen, self._stream_passes(), progress)
-        status = self._polish(seen)
-        believed = status == "rank_deficient" or (status != "swallowed" and self.estimated_angle <= _LOST)
-        self.status = status if believed and self._predicts(held_out) else "undetermined"
+        stream = self.tracker.components()
+        polisher = self._polisher(stream)
+        self._polish(polisher, seen, at_least=_GOOD_ENOUGH)
+        if coherence(self.components) > _SWALLOWED >= coherence(stream) and len(stream) == self.plan.n_components:
+            self.components, self.status = stream, "undetermined"
+            return
+        predicts = self._predicts(held_out)
+        status = self._polish(polisher, self.samples)
+        if not predicts or (self.estimated_angle > _LOST and status != "rank_deficient"):
+            status = "undetermined"
+        self.status = status
 
     # ---- the stream
 
@@ -116,43 +126,43 @@ class Recovery:
 
     # ---- the polish
 
-    def _polish(self, seen: Samples) -> str:
-        """Reweighted least squares until a pass changes less than tol or a tenth of the estimated error."""
-        d = self.plan.n_components
-        stream = self.tracker.components()
-        polisher = self._polisher(stream)
-        tol = max(self.plan.tol, 10 * float(np.finfo(seen.dtype).eps))
+    def _polish(self, polisher: _core.Polisher, samples: Samples, at_least: float = 0.0) -> str:
+        """Reweighted least squares until a pass changes less than tol or a share of the estimated error."""
+        eps = float(np.finfo(samples.dtype).eps)
+        tol = max(self.plan.tol, 10 * eps)
         status = "max_passes"
-        for _ in range(2 * self.plan.max_passes - 1):  # one is left for the last
-            self._polish_pass(polisher, seen)
-            change, error = self.history[-1]["moved"], self.estimated_angle
-            if change <= max(tol, _SHARE * error):
-                status = "converged" if error <= 10 * tol else "noise_floor"
+        while sum(record["stage"] == "polish" for record in self.history) < 2 * self.plan.max_passes:
+            self._polish_pass(polisher, samples)
+            if self.history[-1]["moved"] <= max(tol, at_least, _SHARE * self.estimated_angle):
+                status = "converged" if self.estimated_angle <= 10 * tol else "noise_floor"
                 break
-        if coherence(self.components) > _SWALLOWED >= coherence(stream) and len(stream) == d:
-            self.components = stream
-            return "swallowed"
-        self._polish_pass(polisher, self.samples)  # with what was held out
-        spread = np.linalg.eigvalsh(polisher.scatter())[-d:]
-        rounding = max(1e-13, (10 * float(np.finfo(seen.dtype).eps)) ** 2)
-        return "rank_deficient" if spread[0] <= rounding * spread[-1] else status
+        spread = np.linalg.eigvalsh(polisher.scatter())[-self.plan.n_components :]
+        return "rank_deficient" if spread[0] <= max(1e-13, (10 * eps) ** 2) * spread[-1] else status
 
     def _polish_pass(self, polisher: _core.Polisher, samples: Samples) -> None:
         each_block(polisher.fit, samples)
         polisher.weigh()
+        self.estimated_angle = self._error(polisher)
         each_block(polisher.add, samples)
         moved = polisher.update()
         kept = leading(polisher.components(), polisher.scatter(), self.plan.n_components)
         if len(kept) < len(polisher.scatter()):  # the extra directions wander for ever
             moved = _core.largest_angle(self.components, kept)
         self.components = kept
-        self.estimated_angle = min(polisher.estimated_angle, float(np.pi / 2))
         self._record(
             stage="polish",
             moved=moved,
             median_residual=float(np.nanmedian(polisher.residuals())),
             estimated_angle=self.estimated_angle,
         )
+
+    def _error(self, polisher: _core.Polisher) -> float:
+        """Return the standard error of the largest angle, over the directions that are kept."""
+        if len(polisher.scatter()) == self.plan.n_components:
+            return polisher.estimated_angle
+        vectors = np.linalg.eigh(polisher.scatter())[1][:, -self.plan.n_components :]
+        smallest = np.linalg.eigvalsh(vectors.T @ polisher.information() @ vectors)[0]
+        return float(np.arcsin(min(1.0, np.sqrt(self.samples.n_features / max(smallest, 1e-300)))))
 
     def _polisher(self, components: Array) -> _core.Polisher:
         kind = _core.Polisher64 if self.samples.dtype == np.float64 else _core.Polisher32

@@ -311,24 +311,36 @@ class GASG21(_StreamingSubspace):
     """Robust subspace recovery from data with outliers and missing entries, one vector at a time.
 
     Finds the d-dimensional subspace that the good samples lie on when whole samples are garbage and
-    entries are missing: it minimises the sum of the samples' distances to the subspace (not their
-    squares) by stochastic gradient steps along the geodesics of the Grassmannian, with a step size that
-    adapts itself. Each step costs O(n_features * n_components^2) time, memory is
-    O(n_features * n_components). Each sample is scaled to unit length first; data is not centred.
+    entries are missing, by stochastic gradient steps along the geodesics of the Grassmannian, with a step
+    size that adapts itself: O(n_features * n_components^2) time a sample, O(n_features * n_components)
+    memory. `fit` ends with a polish, a few passes of reweighted least squares, which solves what the
+    stream cannot, reaches the accuracy of least squares on the true inliers, and knows its own error.
+    ``scaling=False, polish=False`` is the paper's algorithm. Each sample is scaled to unit length first;
+    data is not centred. docs/two_stages.md explains both stages.
 
     Parameters
     ----------
-    n_components : int
-        Dimension d of the subspace, in [1, n_features - 1].
+    n_components : int or "auto"
+        Dimension d of the subspace, in [1, n_features - 1]. "auto" tries 1, 2, ... and takes the last one
+        that still lowers the residuals.
+    scaling : bool
+        True measures steps in units of the weights' own spread, which converges on ill-conditioned data.
+        False is the paper's metric.
     step_size : {"adaptive", "diminishing", "constant"} or an instance from `gasg21.step_size`
         How long the steps are; "adaptive" is the paper's rule.
     init : {"random", "spherical_pca"} or array of shape (n_components, n_features)
         Where to start.
     max_passes : int
-        Passes over the data that `fit` makes at most.
+        Passes over the data that the stream makes at most in `fit`; the polish makes at most twice as many.
     tol : float
-        The angle to aim at, in radians: `fit` ends when a pass moves the subspace by no more than this.
-        0 runs all passes. What the dtype cannot resolve (100 machine epsilons) is not asked for.
+        The angle to aim at, in radians: `fit` ends when a pass moves the subspace by no more than this, or
+        (with polish) by a small share of the estimated error. 0 without polish runs all passes. What the
+        dtype cannot resolve is not asked for.
+    polish : bool
+        Whether `fit` ends with the batch polish. `partial_fit` never polishes.
+    working_components : int, optional
+        Fit this many dimensions, then keep the n_components in which the inliers vary most: for data that
+        is only roughly low-rank. Twice n_components is a good value.
     contamination : "auto" or float in (0, 0.5]
         How `predict` decides. "auto" calls a sample an outlier when its residual is one that a random
         direction would have; a number is the share of the training samples to call outliers.
@@ -351,17 +363,23 @@ class GASG21(_StreamingSubspace):
     n_iter_ : int
         Vectors used.
     n_passes_ : int
-        Passes that `fit` made.
+        Passes that the last `fit` made, of the stream and of the polish.
+    status_ : str
+        How the last `fit` ended: "converged" (to `tol`), "noise_floor" (as close as the noise lets it),
+        "max_passes", "undetermined" (the data does not determine the subspace: what was found does not
+        predict entries that were held out, or its error estimate says so), "rank_deficient" (the inliers do
+        not span n_components dimensions) or "interrupted".
     converged_ : bool
-        Whether `fit` ended by `tol`.
-    status_ : {"converged", "max_passes", "rank_deficient", "interrupted"}
-        How `fit` ended.
+        True for the first two of these.
+    estimated_angle_ : float
+        Standard error of the largest angle to the true subspace, from the data alone.
     step_size_ : float
         The last step.
     level_ : int
         How often the adaptive rule has halved its step.
     history_ : list of dict
-        One record per pass: "pass", "n_iter", "moved" (radians), "median_residual", "level", "step_size".
+        One record per pass: "pass", "stage" ("stream" or "polish"), "moved" (radians), "median_residual" and
+        what else the stage knows ("level", "step_size"; "estimated_angle").
     n_skipped_ : int
         Vectors that could not be used.
     diagnostics_ : dict

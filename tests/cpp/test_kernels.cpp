@@ -117,6 +117,16 @@ TEST_CASE_TEMPLATE("cholesky gives L L' = G, and reads the lower triangle only",
   }
 }
 
+TEST_CASE_TEMPLATE("short_dot is the inner product at every length", T, double, float) {
+  support::Random random(77);
+  for (gasg21::uword n = 0; n <= 13; ++n) {
+    const arma::Col<T> a = support::gaussian<T>(n, random), b = support::gaussian<T>(n, random);
+    const double expected = n == 0 ? 0.0 : double(arma::dot(a, b));
+    CHECK(std::abs(double(gasg21::kernels::short_dot(a.memptr(), b.memptr(), n)) - expected) <=
+          100 * double(support::eps<T>));
+  }
+}
+
 TEST_CASE_TEMPLATE("cholesky answers 0 when the matrix is not positive definite", T, double,
                    float) {
   arma::Mat<T> indefinite = {{1, 2}, {2, 1}};

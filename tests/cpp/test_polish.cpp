@@ -137,7 +137,7 @@ TEST_CASE("data in blocks: fits and sums in place to the bit, added sums to roun
   SampleFits<double> whole(10, 700), parts(10, 700);
   RowSums<double> expected(300, 10), in_place(300, 10), added(300, 10);
   REQUIRE(fit_block(U, DenseView<double>(p.X), 0, whole, parallel));
-  Scatter::start(whole).weigh(whole, 5);
+  Scatter().weigh(whole, 6);
   REQUIRE(add_block(U, DenseView<double>(p.X), 0, whole, expected, parallel));
   const std::vector<uword> cuts = {0, 1, 100, 463, 700};
   const auto each_block = [&](auto&& act) {
@@ -148,7 +148,7 @@ TEST_CASE("data in blocks: fits and sums in place to the bit, added sums to roun
   CHECK(same_bits(parts.W, whole.W));
   CHECK(same_bits<double>(parts.r2, whole.r2));
   CHECK(same_bits<double>(parts.count, whole.count));
-  Scatter::start(parts).weigh(parts, 5);
+  Scatter().weigh(parts, 6);
   each_block([&](const auto& block, uword first) {
     add_block(U, block, first, parts, in_place, parallel);
     RowSums<double> own(300, 10);

@@ -1,11 +1,11 @@
 """Laws that hold for any shape, mask and scale."""
 
 import numpy as np
+from conftest import paper
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference
-from conftest import paper
 from gasg21 import GASG21, _core
 from gasg21.metrics import subspace_angle
 

@@ -32,6 +32,21 @@ T dot(const T* a, const T* b, uword n) {
   return sum_lanes(lane);
 }
 
+/// a'b for a handful of entries, in four chains: a single one would wait for each addition.
+template <class T>
+T short_dot(const T* a, const T* b, uword n) {
+  T s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+  uword i = 0;
+  for (; i + 4 <= n; i += 4) {
+    s0 += a[i] * b[i];
+    s1 += a[i + 1] * b[i + 1];
+    s2 += a[i + 2] * b[i + 2];
+    s3 += a[i + 3] * b[i + 3];
+  }
+  for (; i < n; ++i) s0 += a[i] * b[i];
+  return (s0 + s1) + (s2 + s3);
+}
+
 /// out_c = A_c'x for the columns c of the n x d matrix A.
 template <class T>
 void transpose_times(const T* A, uword n, uword d, const T* x, T* out) {

@@ -75,45 +75,70 @@ bool fit_block(const arma::Mat<T>& U, const Data& data, uword first, SampleFits<
                            });
 }
 
+/// Sums over samples from which the scatter of the inliers follows. Add those of several blocks.
+struct ScatterSums {
+  arma::mat C;        // of omega w w'
+  double s = 0;       // of omega r^2 / (N - d)
+  double weight = 0;  // of omega
+
+  template <class T>
+  explicit ScatterSums(const SampleFits<T>& fits)
+      : C(fits.W.n_rows, fits.W.n_rows, arma::fill::zeros) {
+    const uword d = C.n_rows;
+    for (uword j = 0; j < fits.count.n_elem; ++j) {
+      if (fits.count[j] == 0) continue;
+      const double omega = fits.omega[j];
+      const T* w = fits.W.colptr(j);
+      for (uword c = 0; c < d; ++c)
+        for (uword b = 0; b <= c; ++b) C(b, c) += (omega * double(w[b])) * double(w[c]);
+      s += omega * fits.r2[j] / (fits.count[j] - double(d));
+      weight += omega;
+    }
+    C = arma::symmatu(C);
+  }
+};
+
 /// The scatter of the inliers: C of their weights, s of their squared residuals per degree of
 /// freedom. From it comes what each sample counts.
 struct Scatter {
-  arma::mat C;
+  arma::mat C;  // empty = nothing is known yet: all samples count alike
   double s = 0;
 
-  /// The plain means over all usable samples.
-  template <class T>
-  static Scatter start(const SampleFits<T>& fits) {
-    return from_sums(fits, [](uword) { return 1.0; });
+  Scatter() = default;
+  Scatter(arma::mat C_, double s_) : C(std::move(C_)), s(s_) {}
+  explicit Scatter(const ScatterSums& sums) {
+    require(sums.weight > 0, "no sample can be used");
+    C = sums.C / sums.weight;
+    s = std::max(sums.s / sums.weight, 1e-34);  // noise-free data: rounding level
   }
 
   /// Tyler's fixed point, `times` iterations; no look at the data. Sets fits.omega.
   template <class T>
   void weigh(SampleFits<T>& fits, int times) {
-    for (int i = 0; i <= times; ++i) {
+    set_weights(fits);
+    for (int i = 0; i < times; ++i) {
+      *this = Scatter(ScatterSums(fits));
       set_weights(fits);
-      if (i < times) *this = from_sums(fits, [&](uword j) { return fits.omega[j]; });
     }
   }
 
- private:
   /// omega_j = 1 / (w' C^-1 w + r^2 / s).
   template <class T>
   void set_weights(SampleFits<T>& fits) const {
-    const uword d = C.n_rows;
-    const arma::mat L = factor();
+    const uword d = fits.W.n_rows;
+    arma::mat L;
+    if (!C.empty()) L = factor();
     arma::vec w(d);
     for (uword j = 0; j < fits.count.n_elem; ++j) {
-      if (fits.count[j] == 0) {
-        fits.omega[j] = 0;
-        continue;
-      }
+      fits.omega[j] = fits.count[j] == 0 ? 0 : 1;
+      if (fits.count[j] == 0 || C.empty()) continue;
       for (uword c = 0; c < d; ++c) w[c] = double(fits.W(c, j));
       kernels::forward_solve(L.memptr(), d, w.memptr());
       fits.omega[j] = 1 / (arma::dot(w, w) + fits.r2[j] / s);
     }
   }
 
+ private:
   /// The Cholesky factor of C, with as little on its diagonal as it takes.
   arma::mat factor() const {
     const double unit = arma::trace(C) / double(C.n_rows);
@@ -123,26 +148,6 @@ struct Scatter {
       if (kernels::cholesky(L.memptr(), L.n_rows) > 0) return L;
     }
     throw NumericalError("the scatter of the weights is not positive");
-  }
-
-  template <class T, class Omega>
-  static Scatter from_sums(const SampleFits<T>& fits, Omega&& omega) {
-    const uword d = fits.W.n_rows;
-    Scatter sums{arma::mat(d, d, arma::fill::zeros), 0};
-    double total = 0;
-    for (uword j = 0; j < fits.count.n_elem; ++j) {
-      if (fits.count[j] == 0) continue;
-      const double weight = omega(j);
-      const T* w = fits.W.colptr(j);
-      for (uword c = 0; c < d; ++c)
-        for (uword b = 0; b <= c; ++b) sums.C(b, c) += (weight * double(w[b])) * double(w[c]);
-      sums.s += weight * fits.r2[j] / (fits.count[j] - double(d));
-      total += weight;
-    }
-    require(total > 0, "no sample can be used");
-    sums.C = arma::symmatu(sums.C) / total;
-    sums.s = std::max(sums.s / total, 1e-34);  // noise-free data: rounding level
-    return sums;
   }
 };
 
@@ -183,9 +188,7 @@ bool add_block(const arma::Mat<T>& U, const Data& data, uword first, const Sampl
     }
     const T up = fits.up[at], down = fits.down[at];
     each_observed(data.sample(j), from, to, [&](uword i, T value) {
-      const T* u = Ut.colptr(i);
-      T r = (value * up) * down;
-      for (uword c = 0; c < d; ++c) r -= u[c] * w[c];
+      const T r = (value * up) * down - kernels::short_dot(Ut.colptr(i), w, d);
       T* sums = rows.sums.colptr(i);
       for (uword p = 0; p < packed; ++p) sums[p] += y[p];
       for (uword c = 0; c < d; ++c) sums[packed + c] += r * z[c];
@@ -241,24 +244,62 @@ double update_rows(arma::Mat<T>& U, const RowSums<T>& rows, Scatter& scatter,
   return double(largest_angle(before, U));
 }
 
-/// Standard error of the largest angle to the true subspace, from the fits alone: how much the
-/// inliers say about the weakest direction, in units of their own noise.
+/// What the inliers say about each direction of the subspace, in units of their own noise.
 template <class T>
-double standard_error(const SampleFits<T>& fits, uword n) {
+arma::mat information(const SampleFits<T>& fits, uword n) {
   const uword d = fits.W.n_rows;
-  arma::mat information(d, d, arma::fill::zeros);
+  arma::mat sums(d, d, arma::fill::zeros);
   for (uword j = 0; j < fits.count.n_elem; ++j) {
     if (fits.count[j] == 0) continue;
     const double noise = std::max(fits.r2[j], 1e-34) / (fits.count[j] - double(d));
     const double weight = fits.count[j] / double(n) / noise;
     const arma::vec w = arma::conv_to<arma::vec>::from(fits.W.col(j));
-    information += weight * (w * w.t());
+    sums += weight * (w * w.t());
     // Of that, noise in the weights makes up the identity on average; all of it for an outlier.
-    information.diag() -= 1;
+    sums.diag() -= 1;
   }
-  const double smallest = smallest_eigenvalue(information);
-  const double lost = arma::datum::pi / 2;
+  return sums;
+}
+
+/// Standard error of the largest angle to the true subspace, from the fits alone: that of the
+/// direction which the inliers say least about.
+inline double standard_error(const arma::mat& information, uword n) {
+  const double smallest = smallest_eigenvalue(information), lost = arma::datum::pi / 2;
   return smallest > 0 ? std::min(std::sqrt(double(n) / smallest), lost) : lost;
+}
+template <class T>
+double standard_error(const SampleFits<T>& fits, uword n) {
+  return standard_error(information(fits, n), n);
+}
+
+/// What one block contributes to a round of the polish that many machines share: for a subspace and
+/// a scatter that all of them know. Sums of blocks add up; `next` makes the new subspace of them.
+template <class T>
+struct BlockSums {
+  ScatterSums scatter;
+  RowSums<T> rows;
+  arma::mat information;
+
+  BlockSums& operator+=(const BlockSums& other) {
+    scatter.C += other.scatter.C;
+    scatter.s += other.scatter.s;
+    scatter.weight += other.scatter.weight;
+    rows += other.rows;
+    information += other.information;
+    return *this;
+  }
+};
+
+/// block -> sums.
+template <class T, class Data>
+BlockSums<T> block_sums(const arma::Mat<T>& U, const Scatter& scatter, const Data& block,
+                        const Parallel& parallel = Parallel()) {
+  SampleFits<T> fits(U.n_cols, block.n_cols);
+  fit_block(U, block, 0, fits, parallel);
+  scatter.set_weights(fits);
+  BlockSums<T> sums{ScatterSums(fits), RowSums<T>(U.n_rows, U.n_cols), information(fits, U.n_rows)};
+  add_block(U, block, 0, fits, sums.rows, parallel);
+  return sums;
 }
 
 struct PolishOptions {
@@ -292,10 +333,9 @@ class Polisher {
   }
 
   void weigh() {
-    error_ = standard_error(fits_, U_.n_rows);
-    if (passes_ == 0) scatter_ = Scatter::start(fits_);
-    // Thirty iterations at first, so that a converged fit is not thrown away by poor weights.
-    scatter_.weigh(fits_, passes_ == 0 ? 30 : 3);
+    information_ = gasg21::information(fits_, U_.n_rows);
+    // Thirty iterations at first, from equal weights, so that a converged fit is not thrown away.
+    scatter_.weigh(fits_, passes_ == 0 ? 31 : 3);
     rows_.sums.zeros();
   }
 
@@ -314,7 +354,8 @@ class Polisher {
   const arma::Mat<T>& basis() const { return U_; }
   const SampleFits<T>& fits() const { return fits_; }
   const Scatter& scatter() const { return scatter_; }
-  double estimated_angle() const { return error_; }
+  const arma::mat& information() const { return information_; }
+  double estimated_angle() const { return standard_error(information_, U_.n_rows); }
 
  private:
   template <class Data>
@@ -327,7 +368,7 @@ class Polisher {
   SampleFits<T> fits_;
   RowSums<T> rows_;
   Scatter scatter_;
-  double error_ = 0;
+  arma::mat information_;  // before the last update
   uword passes_ = 0;
 };
 
