@@ -33,8 +33,12 @@ class PyPolisher {
   }
 
   void weigh() {
-    const py::gil_scoped_release nogil;
-    core_.weigh();
+    Watch watch{py::none(), 1e6};
+    {
+      const py::gil_scoped_release nogil;
+      core_.weigh([&] { return watch.tick(); });
+    }
+    watch.finish();
   }
 
   double update() {

@@ -75,6 +75,15 @@ class PyTracker {
     });
   }
 
+  std::unique_ptr<PyTracker> with_counters_of(PyTracker& other) {
+    auto state = snapshot();
+    const auto counted = other.snapshot();
+    state.counters = counted.counters;
+    state.entries_used = counted.entries_used;
+    state.random = counted.random;
+    return std::make_unique<PyTracker>(Core(std::move(state), core_.loss()));
+  }
+
   AnyStep step() {
     return alone([](Core& core) { return core.state().rule; });
   }
@@ -188,6 +197,8 @@ void bind_for(py::module_& m, const char* name) {
       .def("restart", &Class::restart, py::arg("components"), py::arg("rule"),
            "Go on from another basis (d, n) with another rule.")
       .def_property_readonly("rule", [](Class& self) { return self.step().rule; })
+      .def("with_counters_of", &Class::with_counters_of, py::arg("other"),
+           "This tracker, counting on from another one.")
       .def("permutation", &Class::permutation, py::arg("count"),
            "The next random order of `count` samples.")
       .def("components", &Class::components, "The orthonormal basis, a new array (d, n).")

@@ -6,7 +6,7 @@ import numpy as np
 
 from gasg21 import _core
 from gasg21._fitting import consume, count_observed, n_threads, polish_residuals
-from gasg21._validation import Samples
+from gasg21._validation import Samples, check_components
 
 _SAMPLES, _PASSES, _POLISHES = 1500, 2, 4
 _MOST, _PATIENCE = 50, 4  # dimensions to try, and how many without success before giving up
@@ -20,9 +20,10 @@ def choose_components(samples: Samples, seed: int) -> int:
     The residual is that of a robust fit with d dimensions, over what a random direction would leave; on a
     subset of the samples, for d = 1, 2, ... until several dimensions in a row bring nothing.
     """
+    best = check_components(1, samples.n_features)
     levels = [0.0]  # mean log residual without a subspace
-    best = 1
-    for d in range(1, min(samples.n_features, samples.n_samples, _MOST + 1)):
+    observed = count_observed(samples) / samples.n_samples
+    for d in range(1, int(min(samples.n_features, samples.n_samples, observed - 1, _MOST + 1))):
         levels.append(_mean_log_residual(samples, d, seed))
         drops = -np.diff(np.minimum.accumulate(levels))
         best = int(np.flatnonzero(drops > _DROP * drops.sum()).max(initial=0)) + 1

@@ -12,14 +12,10 @@ import scipy.sparse as sp
 
 from gasg21 import _core
 from gasg21._progress import Progress
-from gasg21._validation import Array, HeldOut, Samples
+from gasg21._self_check import LOST, hold_out, predicts, swallowed
+from gasg21._validation import Array, Samples
 from gasg21.exceptions import InvalidInputError
 
-# The self-check looks at this many samples, fewer where they are very long.
-_CHECKED_SAMPLES, _CHECKED_ENTRIES = 300, 4_000_000
-# It fails when more than this share of the samples that look like inliers are predicted worse on held-out
-# entries than by 0, when one coordinate has been swallowed, or when the error estimate says so.
-_BAD_SHARE, _SWALLOWED, _LOST = 0.3, 0.5, 0.22
 # The polish stops when a pass changes the subspace by this share of the estimated error. (0.1 is enough for
 # synthetic data; on faces 0.05 gains a hundredth of the residual.)
 _SHARE = 0.05
@@ -57,30 +53,40 @@ class Recovery:
     def run(self, progress: Progress | None) -> None:
         """Run to the end; on KeyboardInterrupt the status stays "interrupted"."""
         if not self.plan.polish:
-            self.status = self._stream(self.samples, self.plan.max_passes, progress)
+            status = self._stream(self.samples, self.plan.max_passes, progress)
             self.estimated_angle = self._stream_error()
+            lost = status != "max_passes" and self.estimated_angle > LOST
+            self.status = "undetermined" if lost else status
             return
-        held_out = hold_out(self.samples, self.plan.n_components, self.plan.seed)
+        held_out = hold_out(self.samples, len(self.tracker.components()), self.plan.seed)
         seen = dataclasses.replace(self.samples, held_out=held_out)
         self._stream(seen, self._stream_passes(), progress)
         stream = self.tracker.components()
         polisher = self._polisher(stream)
         self._polish(polisher, seen, at_least=_GOOD_ENOUGH)
-        if coherence(self.components) > _SWALLOWED >= coherence(stream) and len(stream) == self.plan.n_components:
+        if len(stream) == self.plan.n_components and swallowed(self.components, stream, self._observed_per_sample()):
+            self.estimated_angle = max(self.estimated_angle, _core.largest_angle(stream, self.components))
             self.components, self.status = stream, "undetermined"
             return
-        predicts = self._predicts(held_out)
+        confirmed = predicts(self.components, self.samples, held_out)
         status = self._polish(polisher, self.samples)
-        if not predicts or (self.estimated_angle > _LOST and status != "rank_deficient"):
+        if status != "rank_deficient" and (not confirmed or self.estimated_angle > LOST):
             status = "undetermined"
         self.status = status
+
+    @property
+    def in_stream(self) -> bool:
+        """Whether the polish has not begun."""
+        return all(record["stage"] == "stream" for record in self.history)
+
+    def _observed_per_sample(self) -> float:
+        return count_observed(self.samples) / self.samples.n_samples
 
     # ---- the stream
 
     def _stream_passes(self) -> int:
         """Few: the polish does the rest. More where little is observed, for a start that it can rely on."""
-        entries = self.samples.n_samples * self.samples.n_features
-        wanted = 5 if count_observed(self.samples) < 0.3 * entries else 2
+        wanted = 5 if self._observed_per_sample() < 0.3 * self.samples.n_features else 2
         return max(1, min(wanted, self.plan.max_passes // 2))
 
     def _stream(self, samples: Samples, max_passes: int, progress: Progress | None) -> str:
@@ -171,65 +177,6 @@ class Recovery:
     def _record(self, **values: Any) -> None:
         self.history.append({"pass": len(self.history) + 1, **values})
 
-    # ---- the self-check
-
-    def _predicts(self, held_out: HeldOut) -> bool:
-        """Whether the samples that look like inliers are predicted on entries that the fit has not seen."""
-        rows = np.array(sorted(held_out.features), np.intp)
-        if not len(rows):
-            return True
-        values = dense_rows(self.samples, rows)
-        hidden = held_out.hide(values, rows)
-        weights, residuals = project(self.components, hidden)
-        observed = (~np.isnan(hidden)).sum(axis=1)
-        # squared residual per degree of freedom over the mean square of the sample
-        spread = residuals**2 * observed / np.maximum(observed - len(self.components), 1)
-        inlier = np.flatnonzero(spread < 0.5)
-        if len(inlier) < 5:
-            return False
-        wrong = 0
-        for k in inlier:
-            features = held_out.features[int(rows[k])]
-            truth = values[k, features]
-            scale = np.abs(truth).max(initial=0) or 1.0
-            miss = (truth - weights[k] @ self.components[:, features]) / scale
-            wrong += bool(np.sum(miss**2) > np.sum((truth / scale) ** 2))
-        if wrong > _BAD_SHARE * len(inlier):
-            return False
-        sparse = np.median(observed) < 10 * len(self.components) < self.samples.n_features
-        return not (sparse and coherence(self.components) > _SWALLOWED)
-
-
-def hold_out(samples: Samples, n_components: int, seed: int) -> HeldOut:
-    """Choose a tenth of the entries, at least one, of a few hundred random samples."""
-    count = min(_CHECKED_SAMPLES, max(20, _CHECKED_ENTRIES // samples.n_features), samples.n_samples)
-    rows = np.sort(_core.permutation(samples.n_samples, seed ^ 0x5EED)[:count].astype(np.intp))
-    rng = np.random.default_rng(seed)
-    features = {}
-    for row, values in zip(rows, dense_rows(samples, rows), strict=True):
-        observed = np.flatnonzero(~np.isnan(values))
-        hidden = max(1, len(observed) // 10)
-        if len(observed) - hidden > n_components + 1:
-            features[int(row)] = np.sort(rng.choice(observed, hidden, replace=False))
-    return HeldOut(features)
-
-
-def dense_rows(samples: Samples, rows: Array) -> Array:
-    """Return some samples as an array with NaN for what is not observed."""
-    block = samples.take(rows)
-    if isinstance(block.payload, tuple):
-        part = sp.csr_matrix(block.payload, shape=(len(rows), samples.n_features))
-        dense = np.full(part.shape, np.nan, samples.dtype)
-        dense[np.repeat(np.arange(len(rows)), np.diff(part.indptr)), part.indices] = part.data
-        return dense
-    return block.payload if block.mask is None else np.where(block.mask, block.payload, np.nan).astype(samples.dtype)
-
-
-def project(components: Array, X: Array) -> tuple[Array, Array]:
-    """Weights and relative residuals of the rows of an array of the components' dtype."""
-    function = _core.project64 if components.dtype == np.float64 else _core.project32
-    return function(np.ascontiguousarray(components), np.ascontiguousarray(X))
-
 
 def leading(components: Array, scatter: Array, n_components: int) -> Array:
     """Return the directions of the subspace in which the inliers' weights vary most."""
@@ -237,11 +184,6 @@ def leading(components: Array, scatter: Array, n_components: int) -> Array:
         return components
     vectors = np.linalg.eigh(scatter)[1][:, ::-1][:, :n_components]
     return np.ascontiguousarray(vectors.T.astype(components.dtype) @ components)
-
-
-def coherence(components: Array) -> float:
-    """Largest share of a single coordinate that lies in the subspace."""
-    return float(np.max(np.sum(components**2, axis=0)))
 
 
 def consume(tracker: _core.Tracker, samples: Samples, order: Array | None, progress: Progress | None) -> Array:

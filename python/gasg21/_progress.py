@@ -9,8 +9,11 @@ Progress = Callable[[int, int, float], None]  # vectors done since the last call
 
 
 @contextmanager
-def progress_bar(name: str, n_samples: int, max_passes: int, verbose: int) -> Iterator[Progress | None]:
-    """Give a callback for the core that moves a tqdm bar, or None when ``verbose`` is 0."""
+def progress_bar(name: str, n_samples: int, max_passes: int | None, verbose: int) -> Iterator[Progress | None]:
+    """Give a callback for the core that moves a tqdm bar, or None when ``verbose`` is 0.
+
+    ``max_passes`` is None when nobody knows how many there will be.
+    """
     if not verbose:
         yield None
         return
@@ -19,11 +22,11 @@ def progress_bar(name: str, n_samples: int, max_passes: int, verbose: int) -> It
     except ImportError as error:
         msg = "verbose=1 needs tqdm: pip install 'gasg21[progress]'"
         raise ImportError(msg) from error
-    with tqdm(total=n_samples * max_passes, desc=name, unit="vec") as bar:
+    with tqdm(total=None if max_passes is None else n_samples * max_passes, desc=name, unit="vec") as bar:
 
         def advance(done: int, level: int, step: float) -> None:
             bar.update(done)
-            number = min(bar.n // n_samples + 1, max_passes)
+            number = max(1, -(-int(bar.n) // n_samples))
             bar.set_postfix_str(f"pass {number}, level {level}, step {step:.1e}")
 
         yield advance

@@ -2,312 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
-from collections import deque
-from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
-import numpy as np
-
-from gasg21 import _core
-from gasg21._dimension import choose_components
-from gasg21._fitting import Plan, Recovery, consume, without_entries
-from gasg21._progress import progress_bar
-from gasg21._subspace import SubspaceMixin, null_offset
-from gasg21._validation import (
-    Array,
-    Samples,
-    check_choice,
-    check_components,
-    check_integer,
-    check_number,
-    check_samples,
-    seed_of,
-    unchanged_on_error,
-)
-from gasg21.exceptions import ConvergenceWarning, InvalidInputError
-from gasg21.step_size import StepSize, core_rule
-
-_RECENT = 2048  # residuals of a stream that a numeric contamination is taken from
-_PROBED = 1000  # samples to look at, at least, to see whether they span the subspace
-
-_ADVICE = {
-    "max_passes": "Raise max_passes or tol, or give more data.",
-    "rank_deficient": "Some of its directions are arbitrary: use a smaller n_components.",
-    "undetermined": "Give more data or more entries of it, or use a smaller n_components.",
-}
+from gasg21._streaming import StreamingSubspace
+from gasg21.step_size import StepSize
 
 
-class _StreamingSubspace(SubspaceMixin):
-    """The shell round the compiled core: validate, run it, publish what it found."""
-
-    _loss: ClassVar[str]
-    # What GASG21 has as parameters and GROUSE does not.
-    scaling: bool = False
-    polish: bool = False
-    working_components: int | None = None
-
-    components_: Array
-    n_components_: int
-    n_features_in_: int
-    n_iter_: int
-    n_passes_: int
-    n_skipped_: int
-    converged_: bool
-    status_: str
-    estimated_angle_: float
-    step_size_: float
-    level_: int
-    history_: list[dict[str, Any]]
-    diagnostics_: dict[str, int]
-    _tracker: _core.Tracker
-    _recent: deque[float]
-
-    def __init__(
-        self,
-        n_components: int | str = 1,
-        *,
-        step_size: str | StepSize = "adaptive",
-        init: Any = "random",
-        max_passes: int = 20,
-        tol: float = 1e-6,
-        contamination: str | float = "auto",
-        on_bad: str = "raise",
-        absent: str = "missing",
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.step_size = step_size
-        self.init = init
-        self.max_passes = max_passes
-        self.tol = tol
-        self.contamination = contamination
-        self.on_bad = on_bad
-        self.absent = absent
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def fit(self, X: Any, y: None = None, mask: Any = None) -> _StreamingSubspace:
-        """Find the subspace, by shuffled passes over the data.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            One sample per row. NaN is missing; of a sparse matrix the stored entries are the observed
-            ones. C-ordered float64 and float32 arrays, memory-mapped or not, are never copied.
-        y : ignored
-        mask : bool array of the shape of X, optional
-            True = observed.
-
-        Returns
-        -------
-        self
-            Ctrl-C raises KeyboardInterrupt and leaves the subspace reached so far, with
-            ``status_ = "interrupted"``.
-        """
-        interrupt: KeyboardInterrupt | None = None
-        with unchanged_on_error(self):
-            self._check_parameters()
-            samples = check_samples(self, X, mask, reset=True)
-            seed = seed_of(self.random_state)
-            d = self._dimension(samples, seed)
-            working = self._working_dimension(d, samples.n_features)
-            rule = core_rule(self.step_size, scaling=self.scaling)
-            plan = Plan(self.max_passes, self.tol, self.polish, self.scaling, d, seed)
-            recovery = Recovery(plan, samples, self._start(samples, working, rule, seed))
-            try:
-                with progress_bar(type(self).__name__, samples.n_samples, self.max_passes, self.verbose) as progress:
-                    recovery.run(progress)
-                self._publish_fit(recovery)
-                if recovery.status != "undetermined" and not self._spanned_by(samples):
-                    self.status_, self.converged_ = "rank_deficient", False
-                self._set_offset(lambda: self._telling_scores(samples))
-            except KeyboardInterrupt as caught:
-                interrupt = caught
-                self._publish_fit(recovery)
-                self.status_, self.converged_ = "interrupted", False
-        if interrupt is not None:
-            raise interrupt
-        self._warn_unless_converged()
-        return self
-
-    def partial_fit(self, X: Any, y: None = None, mask: Any = None) -> _StreamingSubspace:
-        """Update the subspace with each sample, in the order given: the stream goes on where it was.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            As for `fit`.
-        y : ignored
-        mask : bool array of the shape of X, optional
-            True = observed.
-
-        Returns
-        -------
-        self
-        """
-        interrupt: KeyboardInterrupt | None = None
-        with unchanged_on_error(self):
-            self._check_parameters()
-            first = not hasattr(self, "_tracker")
-            dtype = None if first else self.components_.dtype
-            samples = check_samples(self, X, mask, reset=first, dtype=dtype)
-            tracker = self._start_stream(samples) if first else self._tracker
-            if not first:
-                self._check_same_components()
-            with progress_bar(type(self).__name__, samples.n_samples, 1, self.verbose) as progress:
-                try:
-                    self._recent.extend(-consume(tracker, samples, None, progress)[-_RECENT:])
-                except KeyboardInterrupt as caught:  # the tracker stands between two vectors
-                    interrupt = caught
-            self._publish(tracker)
-            self._set_offset(lambda: np.asarray(self._recent))
-        if interrupt is not None:
-            raise interrupt
-        return self
-
-    def _start_stream(self, samples: Samples) -> _core.Tracker:
-        seed = seed_of(self.random_state)
-        rule = core_rule(self.step_size, scaling=self.scaling, stream=True)
-        self._recent = deque(maxlen=_RECENT)
-        return self._start(samples, self._dimension(samples, seed), rule, seed)
-
-    def _check_parameters(self) -> None:
-        check_integer("max_passes", self.max_passes, 1)
-        check_number("tol", self.tol, 0)
-        for name in ("scaling", "polish"):
-            if not isinstance(getattr(self, name), bool | np.bool_):
-                msg = f"{name}={getattr(self, name)!r} must be True or False"
-                raise InvalidInputError(msg)
-        if not self._auto_offset():
-            check_number("contamination", self.contamination, 0, 0.5, open_low=True)
-
-    def _check_same_components(self) -> None:
-        if self.n_components not in ("auto", self.n_components_):
-            msg = (
-                f"n_components={self.n_components!r} must stay {self.n_components_} while a stream goes on; "
-                "fit starts anew"
-            )
-            raise InvalidInputError(msg)
-
-    def _dimension(self, samples: Samples, seed: int) -> int:
-        if isinstance(self.n_components, str) and self.n_components == "auto":
-            return choose_components(samples, seed)
-        return check_components(self.n_components, samples.n_features)
-
-    def _working_dimension(self, d: int, n_features: int) -> int:
-        if self.working_components is None:
-            return d
-        if not self.polish:
-            msg = f"working_components={self.working_components!r} must be None with polish=False"
-            raise InvalidInputError(msg)
-        return check_integer("working_components", self.working_components, d, n_features - 1, "n_features - 1 = ")
-
-    def _start(self, samples: Samples, d: int, rule: _core.StepRule, seed: int) -> _core.Tracker:
-        n, double = samples.n_features, samples.dtype == np.float64
-        tracker = _core.Tracker64 if double else _core.Tracker32
-        metric = _core.CovarianceScaling() if self.scaling else _core.NoScaling()
-        if isinstance(self.init, str):
-            check_choice("init", self.init, ("random", "spherical_pca"))
-            if self.init == "random":
-                return tracker(n, d, rule, seed, self._loss, metric)
-            rows = _core.permutation(samples.n_samples, seed)[: max(20 * d, 100)]
-            chosen = samples.take(np.sort(rows))
-            start = _core.spherical_pca64 if double else _core.spherical_pca32
-            components = start(chosen.payload, chosen.mask, n, d, seed)
-            return tracker.from_components(components, rule, seed, self._loss, metric)
-        try:
-            init = np.array(self.init, samples.dtype, order="C")
-        except (ValueError, TypeError) as error:
-            msg = f"init={self.init!r} must be 'random', 'spherical_pca' or an array of numbers"
-            raise InvalidInputError(msg) from error
-        if init.shape != (d, n):
-            msg = f"init has shape {init.shape}; it must have (n_components, n_features) = {(d, n)}"
-            raise InvalidInputError(msg)
-        try:
-            return tracker.from_components(init, rule, seed, self._loss, metric)
-        except ValueError as error:
-            msg = "init must have finite, linearly independent rows"
-            raise InvalidInputError(msg) from error
-
-    def _publish_fit(self, recovery: Recovery) -> None:
-        self._recent = deque(maxlen=_RECENT)
-        self._publish(recovery.tracker)
-        self._go_on_from(recovery)
-        self.history_ = recovery.history
-        self.n_passes_ = len(recovery.history)
-        self.status_ = recovery.status
-        self.converged_ = recovery.status in ("converged", "noise_floor")
-        self.estimated_angle_ = recovery.estimated_angle
-
-    def _go_on_from(self, recovery: Recovery) -> None:
-        """Let `partial_fit` go on from what the fit found, with steps as long as it may be off."""
-        if not (self.scaling or self.polish):
-            return
-        self.components_ = recovery.components
-        self.n_components_ = len(recovery.components)
-        rule = core_rule(self.step_size, scaling=self.scaling, stream=True)
-        if isinstance(rule, _core.AdaptiveStep):
-            rule = rule.at_level(round(np.log2(rule.eta / max(recovery.estimated_angle, 1e-12))))
-        if self.n_components_ < len(self._tracker.components()):
-            metric = _core.CovarianceScaling() if self.scaling else _core.NoScaling()
-            kind = _core.Tracker64 if self.components_.dtype == np.float64 else _core.Tracker32
-            self._tracker = kind.from_components(self.components_, rule, recovery.plan.seed, self._loss, metric)
-        else:
-            self._tracker.restart(self.components_, rule)
-
-    def _publish(self, tracker: _core.Tracker) -> None:
-        counters = tracker.counters()
-        self._tracker = tracker
-        self.components_ = tracker.components()
-        self.n_components_ = len(self.components_)
-        self.n_iter_ = counters["n_used"]
-        self.n_skipped_ = counters["n_seen"] - counters["n_used"]
-        self.diagnostics_ = without_entries(counters)
-        self.step_size_ = tracker.eta
-        self.level_ = tracker.level
-        self.offset_ = null_offset(counters["entries_used"] / max(self.n_iter_, 1), self.n_components_)
-
-    def _auto_offset(self) -> bool:
-        return isinstance(self.contamination, str) and self.contamination == "auto"
-
-    def _set_offset(self, scores: Callable[[], Array]) -> None:
-        """Put the offset where the share `contamination` of the scores lies below it, unless it is "auto"."""
-        if self._auto_offset():
-            return
-        telling = scores()
-        telling = telling[~np.isnan(telling)]
-        self._recent.extend(telling[-_RECENT:] if not self._recent else ())
-        if len(telling):
-            self.offset_ = float(np.percentile(telling, 100 * float(self.contamination)))
-
-    def _spanned_by(self, samples: Samples) -> bool:
-        """Whether the samples reach every direction of the subspace: their weights have full rank."""
-        wanted = max(_PROBED, 20 * self.n_components_)
-        weights = self._project(samples.every(max(1, samples.n_samples // wanted)))[0]
-        weights = weights[np.abs(weights).max(axis=1) > 0]  # without samples that tell nothing
-        weights /= np.abs(weights).max(axis=1, keepdims=True)  # first, so that no square overflows
-        weights /= np.linalg.norm(weights, axis=1, keepdims=True)
-        if len(weights) < self.n_components_:
-            return False
-        s = np.linalg.svd(weights, compute_uv=False)
-        return bool(s[-1] > 1e-6 * s[0])
-
-    def _warn_unless_converged(self) -> None:
-        if self.converged_ or (self.status_ == "max_passes" and self.tol == 0):
-            return
-        found = {
-            "max_passes": f"the subspace still moved by {self.history_[-1]['moved']:.1e} rad in the last of "
-            f"max_passes={self.max_passes} passes (tol={self.tol}).",
-            "rank_deficient": f"the samples do not span a subspace of dimension n_components={self.n_components_}.",
-            "undetermined": f"the data does not determine a subspace of dimension {self.n_components_}: what was found "
-            "does not predict entries that were held out.",
-        }[self.status_]
-        warnings.warn(f"{found} {_ADVICE[self.status_]}", ConvergenceWarning, stacklevel=3)
-
-
-class GASG21(_StreamingSubspace):
+class GASG21(StreamingSubspace):
     """Robust subspace recovery from data with outliers and missing entries, one vector at a time.
 
     Finds the d-dimensional subspace that the good samples lie on when whole samples are garbage and
@@ -322,7 +23,7 @@ class GASG21(_StreamingSubspace):
     ----------
     n_components : int or "auto"
         Dimension d of the subspace, in [1, n_features - 1]. "auto" tries 1, 2, ... and takes the last one
-        that still lowers the residuals.
+        that still lowers the residuals (50 at most; `partial_fit` decides by its first batch).
     scaling : bool
         True measures steps in units of the weights' own spread, which converges on ill-conditioned data.
         False is the paper's metric.
@@ -341,7 +42,7 @@ class GASG21(_StreamingSubspace):
     working_components : int, optional
         Fit this many dimensions, then keep the n_components in which the inliers vary most: for data that
         is only roughly low-rank. Twice n_components is a good value.
-    contamination : "auto" or float in (0, 0.5]
+    contamination : "auto" or float in (0, 0.99]
         How `predict` decides. "auto" calls a sample an outlier when its residual is one that a random
         direction would have; a number is the share of the training samples to call outliers.
     on_bad : {"raise", "skip"}
@@ -372,7 +73,9 @@ class GASG21(_StreamingSubspace):
     converged_ : bool
         True for the first two of these.
     estimated_angle_ : float
-        Standard error of the largest angle to the true subspace, from the data alone.
+        Standard error of the largest angle to the true subspace at the end of the last `fit`, from the data
+        alone. (It knows of noise and of outliers in random directions, not of outliers that themselves lie
+        on a subspace.)
     step_size_ : float
         The last step.
     level_ : int
@@ -442,7 +145,7 @@ class GASG21(_StreamingSubspace):
         self.working_components = working_components
 
 
-class GROUSE(_StreamingSubspace):
+class GROUSE(StreamingSubspace):
     """Subspace tracking from incomplete data (Balzano, Nowak and Recht, 2010); not robust to outliers.
 
     The gradient of the squared distance: the same direction as that of `GASG21`, weighted by the

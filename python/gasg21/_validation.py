@@ -99,7 +99,8 @@ class Samples:
         with np.errstate(over="ignore"):  # a number too large for the dtype is reported as infinite
             data = np.require(data, self.dtype, ["C", "A"])
         if self.held_out is not None:
-            data = self.held_out.hide(data, np.arange(self.n_samples)[rows])
+            places = np.arange(rows.start, rows.start + len(data)) if isinstance(rows, slice) else rows
+            data = self.held_out.hide(data, places)
         return Block(data, None if self.mask is None else self.mask[rows], None, rows, None)
 
     def chunks(self, order: Array | None = None) -> Iterator[Block]:

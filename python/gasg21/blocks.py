@@ -106,7 +106,11 @@ def block_sums(components: Array, X: Any, scatter: Scatter | None = None, mask: 
         msg = f"X has {samples.n_features} features; it must have {components.shape[1]}, as components"
         raise InvalidInputError(msg)
     function = _core.block_sums64 if components.dtype == np.float64 else _core.block_sums32
-    C, s = (None, 0.0) if scatter is None else (scatter.C, scatter.s)
+    C, s = (None, 0.0) if scatter is None else (np.asarray(scatter.C, np.float64), scatter.s)
+    d = len(components)
+    if C is not None and (C.shape != (d, d) or not np.isfinite(C).all() or not s > 0):
+        msg = f"scatter must hold a finite {(d, d)} matrix and a positive number, not {C.shape} and {s!r}"
+        raise InvalidInputError(msg)
     parts = [BlockSums(*function(components, b.payload, b.mask, C, s)) for b in samples.blocks()]
     return sum(parts[1:], parts[0])
 
@@ -133,4 +137,8 @@ def _check_components(components: Array) -> Array:
             f"components has shape {components.shape} and dtype {components.dtype}; it must be 2-d, float64 or float32"
         )
         raise InvalidInputError(msg)
-    return np.ascontiguousarray(components)
+    components = np.ascontiguousarray(components)
+    if not _core.orthonormality_error(components) < 1e-3:
+        msg = "components must have orthonormal rows"
+        raise InvalidInputError(msg)
+    return components

@@ -58,7 +58,7 @@ def run_demo(output: str, seed: int) -> None:
     plotting.plot_convergence(convergence, *_convergence(problem, seed))
     convergence.set_title(f"{OUTLIERS:.0%} outliers, {1 - OBSERVED:.0%} missing: who gets there")
     plotting.plot_residuals(residuals, -model.score_samples(problem.data), problem.inlier, -model.offset_)
-    residuals.set_title("Inliers and outliers fall apart")
+    residuals.set_title("Inliers and outliers separate")
     plotting.plot_sphere(sphere, *_sphere(seed))
     sphere.set_title("In R³: a plane is a circle on the sphere")
     figure.savefig(output, dpi=110)
@@ -121,7 +121,7 @@ def _convergence(problem: Any, seed: int) -> tuple[Array, dict[str, Array]]:
         "GROUSE (squared loss)": GROUSE(N_COMPONENTS, random_state=seed),
     }
     rng = np.random.default_rng(seed)
-    chunk, passes = 250, 5
+    chunk, passes = 250, 6
     angles: dict[str, list[float]] = {name: [np.pi / 2] for name in models}
     for _ in range(passes):
         for rows in np.split(rng.permutation(N_SAMPLES), N_SAMPLES // chunk):

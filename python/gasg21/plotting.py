@@ -22,17 +22,17 @@ def plot_convergence(ax: Any, n_vectors: Array, angles: Mapping[str, Array]) -> 
         ax.semilogy(n_vectors, angle, line, color=color, lw=width, label=name)
     ax.set(xlabel="vectors seen", ylabel="angle to the true subspace [rad]")
     ax.grid(alpha=0.3)
-    ax.legend(frameon=False)
+    ax.legend(frameon=False, loc="lower left", fontsize="small")
 
 
 def plot_residuals(ax: Any, residuals: Array, inlier: Array, threshold: float) -> None:
     """Histogram of the residuals of inliers and outliers, with the threshold between them."""
     floor = max(float(np.nanmin(residuals[residuals > 0], initial=1.0)), 1e-17)
-    bins = np.geomspace(floor, 1, 120)
+    bins = np.geomspace(floor, 1, 60)
     clipped = np.clip(residuals, floor, 1)
     ax.hist(clipped[inlier], bins, color=INLIER, alpha=0.85, label="inliers")
     ax.hist(clipped[~inlier], bins, color=OUTLIER, alpha=0.85, label="outliers")
-    ax.axvline(threshold, color=ESTIMATE, lw=1.5, label="threshold")
+    ax.axvline(threshold, color=ESTIMATE, lw=1.2, ls="--", label="threshold")
     ax.set(xscale="log", xlabel="residual of the unit-norm sample", ylabel="samples")
     ax.legend(frameon=False, loc="upper center")
 

@@ -197,7 +197,7 @@ def test_bad_dimensions_are_refused(n_components):
         ({"max_passes": 2.5}, "max_passes=2.5"),
         ({"tol": -1}, r"tol=-1 must be a number in \[0, inf\)"),
         ({"tol": np.nan}, "tol=nan"),
-        ({"contamination": 0.6}, r"contamination=0.6 must be a number in \(0, 0.5\]"),
+        ({"contamination": 1.6}, r"contamination=1.6 must be a number in \(0, 0.99\]"),
         ({"contamination": "some"}, "contamination='some'"),
         ({"on_bad": "ignore"}, "on_bad='ignore' must be one of 'raise', 'skip'"),
         ({"absent": 0}, "absent=0 must be one of 'missing', 'zero'"),

@@ -9,7 +9,8 @@ import scipy.sparse as sp
 from conftest import paper
 
 from gasg21 import GASG21, _core
-from gasg21._fitting import each_block, hold_out
+from gasg21._fitting import each_block
+from gasg21._self_check import hold_out
 from gasg21._validation import HeldOut, Samples, check_samples
 from gasg21.datasets import make_low_rank
 from gasg21.exceptions import ConvergenceWarning, InvalidInputError

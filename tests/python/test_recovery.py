@@ -99,7 +99,7 @@ def test_fit_converges_and_says_so(problem):
 
 
 def test_fit_that_ends_early_warns_and_says_so(problem):
-    with pytest.warns(ConvergenceWarning, match="max_passes=1 "):
+    with pytest.warns(ConvergenceWarning, match="max_passes=1,"):
         model = paper(3, max_passes=1, random_state=0).fit(problem.data)
     assert (model.converged_, model.status_, model.n_passes_) == (False, "max_passes", 1)
 

@@ -17,6 +17,7 @@
 #include "random.hpp"
 #include "run.hpp"
 #include "scaling.hpp"
+#include "scatter.hpp"
 #include "start.hpp"
 #include "step_size.hpp"
 #include "tracker.hpp"

@@ -111,6 +111,18 @@ bool is_sorted(const SparseSample<T, Index>& x) {
   return true;
 }
 
+/// Whether a sorted sample may have an entry with from <= i < to.
+template <class T>
+bool touches(const DenseSample<T>&, uword, uword) {
+  return true;
+}
+template <class T, class Index>
+bool touches(const SparseSample<T, Index>& x, uword from, uword to) {
+  const auto below = [](Index row, uword bound) { return uword(row) < bound; };
+  const Index* row = std::lower_bound(x.rows, x.rows + x.count, from, below);
+  return row != x.rows + x.count && uword(*row) < to;
+}
+
 /// Calls visit(i, value) for the observed entries of a sorted sample with from <= i < to.
 template <class T, class Visit>
 void each_observed(const DenseSample<T>& x, uword from, uword to, Visit&& visit) {

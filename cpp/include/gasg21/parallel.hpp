@@ -43,6 +43,7 @@ class Parallel {
       }
     };
     std::vector<std::thread> others;
+    others.reserve(n_threads_);
     try {
       for (uword t = 1; t < std::min<uword>(n_threads_, n_tasks); ++t)
         others.emplace_back(loop, false);

@@ -10,8 +10,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -19,137 +19,11 @@
 #include "error.hpp"
 #include "grassmann.hpp"
 #include "kernels.hpp"
-#include "least_squares.hpp"
 #include "observation.hpp"
 #include "parallel.hpp"
+#include "scatter.hpp"
 
 namespace gasg21 {
-
-/// What is kept of each sample between the two looks at the data of one pass: O(d) numbers.
-template <class T>
-struct SampleFits {
-  arma::Mat<T> W;         // d x m, weights of the unit-norm samples
-  arma::vec r2;           // squared residuals of the unit-norm samples
-  arma::vec count;        // observed entries; 0 = the sample cannot be used
-  arma::Col<T> up, down;  // (x * up) * down is the unit-norm sample
-  arma::vec omega;        // what the sample counts, set by `Scatter::weigh`
-
-  SampleFits(uword d, uword m)
-      : W(d, m, arma::fill::zeros),
-        r2(m, arma::fill::zeros),
-        count(m, arma::fill::zeros),
-        up(m, arma::fill::zeros),
-        down(m, arma::fill::zeros),
-        omega(m, arma::fill::zeros) {}
-};
-
-/// Fits the samples of a block, which are the samples first, first + 1, ... of the whole, to U.
-/// False when it was stopped.
-template <class T, class Data>
-bool fit_block(const arma::Mat<T>& U, const Data& data, uword first, SampleFits<T>& fits,
-               const Parallel& parallel) {
-  const uword n = U.n_rows, d = U.n_cols;
-  const uword chunk = std::clamp<uword>(1'000'000 / (n * d), 1, 64);
-  struct Scratch {
-    Observation<T> x;
-    LeastSquares<T> fit;
-  };
-  const auto one = [&](uword j, Scratch& scratch) {
-    auto& [x, fit] = scratch;
-    const uword at = first + j;
-    fits.count[at] = 0;
-    require(is_sorted(data.sample(j)), "the rows of sample ", at,
-            " must rise: the polish reads them in parts");
-    if (x.read(data.sample(j)) != Usable::yes || fit.solve(U, x) != Solved::yes) return;
-    fits.W.col(at) = fit.w();
-    fits.r2[at] = double(fit.residual()) * double(fit.residual());
-    fits.count[at] = double(x.count());
-    std::tie(fits.up[at], fits.down[at]) = x.factors();
-  };
-  return parallel.for_each((data.n_cols + chunk - 1) / chunk,
-                           [&] { return Scratch{Observation<T>(n), LeastSquares<T>(n, d)}; },
-                           [&](uword task, Scratch& scratch) {
-                             for (uword j = task * chunk;
-                                  j < std::min(data.n_cols, (task + 1) * chunk); ++j)
-                               one(j, scratch);
-                           });
-}
-
-/// Sums over samples from which the scatter of the inliers follows. Add those of several blocks.
-struct ScatterSums {
-  arma::mat C;        // of omega w w'
-  double s = 0;       // of omega r^2 / (N - d)
-  double weight = 0;  // of omega
-
-  template <class T>
-  explicit ScatterSums(const SampleFits<T>& fits)
-      : C(fits.W.n_rows, fits.W.n_rows, arma::fill::zeros) {
-    const uword d = C.n_rows;
-    for (uword j = 0; j < fits.count.n_elem; ++j) {
-      if (fits.count[j] == 0) continue;
-      const double omega = fits.omega[j];
-      const T* w = fits.W.colptr(j);
-      for (uword c = 0; c < d; ++c)
-        for (uword b = 0; b <= c; ++b) C(b, c) += (omega * double(w[b])) * double(w[c]);
-      s += omega * fits.r2[j] / (fits.count[j] - double(d));
-      weight += omega;
-    }
-    C = arma::symmatu(C);
-  }
-};
-
-/// The scatter of the inliers: C of their weights, s of their squared residuals per degree of
-/// freedom. From it comes what each sample counts.
-struct Scatter {
-  arma::mat C;  // empty = nothing is known yet: all samples count alike
-  double s = 0;
-
-  Scatter() = default;
-  Scatter(arma::mat C_, double s_) : C(std::move(C_)), s(s_) {}
-  explicit Scatter(const ScatterSums& sums) {
-    require(sums.weight > 0, "no sample can be used");
-    C = sums.C / sums.weight;
-    s = std::max(sums.s / sums.weight, 1e-34);  // noise-free data: rounding level
-  }
-
-  /// Tyler's fixed point, `times` iterations; no look at the data. Sets fits.omega.
-  template <class T>
-  void weigh(SampleFits<T>& fits, int times) {
-    set_weights(fits);
-    for (int i = 0; i < times; ++i) {
-      *this = Scatter(ScatterSums(fits));
-      set_weights(fits);
-    }
-  }
-
-  /// omega_j = 1 / (w' C^-1 w + r^2 / s).
-  template <class T>
-  void set_weights(SampleFits<T>& fits) const {
-    const uword d = fits.W.n_rows;
-    arma::mat L;
-    if (!C.empty()) L = factor();
-    arma::vec w(d);
-    for (uword j = 0; j < fits.count.n_elem; ++j) {
-      fits.omega[j] = fits.count[j] == 0 ? 0 : 1;
-      if (fits.count[j] == 0 || C.empty()) continue;
-      for (uword c = 0; c < d; ++c) w[c] = double(fits.W(c, j));
-      kernels::forward_solve(L.memptr(), d, w.memptr());
-      fits.omega[j] = 1 / (arma::dot(w, w) + fits.r2[j] / s);
-    }
-  }
-
- private:
-  /// The Cholesky factor of C, with as little on its diagonal as it takes.
-  arma::mat factor() const {
-    const double unit = arma::trace(C) / double(C.n_rows);
-    for (double ridge = 1e-14; ridge < 1; ridge *= 100) {
-      arma::mat L = C;
-      L.diag() += ridge * unit;
-      if (kernels::cholesky(L.memptr(), L.n_rows) > 0) return L;
-    }
-    throw NumericalError("the scatter of the weights is not positive");
-  }
-};
 
 /// For each coordinate i the sums over the samples that observe it: column i holds the packed lower
 /// triangle of sum omega w w' (by columns), then sum omega w r_i. Add those of several blocks.
@@ -179,7 +53,7 @@ bool add_block(const arma::Mat<T>& U, const Data& data, uword first, const Sampl
   };
   const auto add = [&](uword j, uword from, uword to, Scratch& scratch) {
     const uword at = first + j;
-    if (fits.omega[at] == 0) return;
+    if (fits.omega[at] == 0 || !touches(data.sample(j), from, to)) return;
     const T* w = fits.W.colptr(at);
     T *y = scratch.y.memptr(), *z = scratch.z.memptr();
     for (uword c = 0, p = 0; c < d; ++c) {
@@ -244,34 +118,6 @@ double update_rows(arma::Mat<T>& U, const RowSums<T>& rows, Scatter& scatter,
   return double(largest_angle(before, U));
 }
 
-/// What the inliers say about each direction of the subspace, in units of their own noise.
-template <class T>
-arma::mat information(const SampleFits<T>& fits, uword n) {
-  const uword d = fits.W.n_rows;
-  arma::mat sums(d, d, arma::fill::zeros);
-  for (uword j = 0; j < fits.count.n_elem; ++j) {
-    if (fits.count[j] == 0) continue;
-    const double noise = std::max(fits.r2[j], 1e-34) / (fits.count[j] - double(d));
-    const double weight = fits.count[j] / double(n) / noise;
-    const arma::vec w = arma::conv_to<arma::vec>::from(fits.W.col(j));
-    sums += weight * (w * w.t());
-    // Of that, noise in the weights makes up the identity on average; all of it for an outlier.
-    sums.diag() -= 1;
-  }
-  return sums;
-}
-
-/// Standard error of the largest angle to the true subspace, from the fits alone: that of the
-/// direction which the inliers say least about.
-inline double standard_error(const arma::mat& information, uword n) {
-  const double smallest = smallest_eigenvalue(information), lost = arma::datum::pi / 2;
-  return smallest > 0 ? std::min(std::sqrt(double(n) / smallest), lost) : lost;
-}
-template <class T>
-double standard_error(const SampleFits<T>& fits, uword n) {
-  return standard_error(information(fits, n), n);
-}
-
 /// What one block contributes to a round of the polish that many machines share: for a subspace and
 /// a scatter that all of them know. Sums of blocks add up; `next` makes the new subspace of them.
 template <class T>
@@ -332,10 +178,10 @@ class Polisher {
     return fit_block(U_, block, first, fits_, parallel);
   }
 
-  void weigh() {
+  void weigh(const std::function<bool()>& stop = {}) {
     information_ = gasg21::information(fits_, U_.n_rows);
     // Thirty iterations at first, from equal weights, so that a converged fit is not thrown away.
-    scatter_.weigh(fits_, passes_ == 0 ? 31 : 3);
+    scatter_.weigh(fits_, passes_ == 0 ? 31 : 3, stop);
     rows_.sums.zeros();
   }
 
