@@ -24,7 +24,10 @@ def choose_components(samples: Samples, seed: int) -> int:
     levels = [0.0]  # mean log residual without a subspace
     observed = count_observed(samples) / samples.n_samples
     for d in range(1, int(min(samples.n_features, samples.n_samples, observed - 1, _MOST + 1))):
-        levels.append(_mean_log_residual(samples, d, seed))
+        level = _mean_log_residual(samples, d, seed)
+        if np.isnan(level):  # no sample can be used
+            break
+        levels.append(level)
         drops = -np.diff(np.minimum.accumulate(levels))
         best = int(np.flatnonzero(drops > _DROP * drops.sum()).max(initial=0)) + 1
         if d - best >= _PATIENCE:
@@ -39,6 +42,8 @@ def _mean_log_residual(samples: Samples, d: int, seed: int) -> float:
     tracker = (_core.Tracker64 if double else _core.Tracker32)(some.n_features, d, rule, seed, "l21", metric)
     for _ in range(_PASSES):
         consume(tracker, some, tracker.permutation(some.n_samples), None)
+    if tracker.counters()["n_used"] == 0:
+        return float("nan")
     polisher = (_core.Polisher64 if double else _core.Polisher32)(tracker.components(), some.n_samples, n_threads())
     residuals = polish_residuals(polisher, some, _POLISHES)
     observed = count_observed(some) / some.n_samples

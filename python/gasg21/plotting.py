@@ -22,7 +22,7 @@ def plot_convergence(ax: Any, n_vectors: Array, angles: Mapping[str, Array]) -> 
         ax.semilogy(n_vectors, angle, line, color=color, lw=width, label=name)
     ax.set(xlabel="vectors seen", ylabel="angle to the true subspace [rad]")
     ax.grid(alpha=0.3)
-    ax.legend(frameon=False, loc="lower left", fontsize="small")
+    ax.legend(frameon=False, loc="upper right", bbox_to_anchor=(1.0, 0.78), fontsize="small")
 
 
 def plot_residuals(ax: Any, residuals: Array, inlier: Array, threshold: float) -> None:

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from conftest import paper
 
 from gasg21 import GASG21, _core
-from gasg21._fitting import each_block
+from gasg21._fitting import Recovery, consume, each_block
 from gasg21._self_check import hold_out
 from gasg21._validation import HeldOut, Samples, check_samples
 from gasg21.datasets import make_low_rank
@@ -309,3 +309,51 @@ def test_python_is_not_asked_for_more_threads_than_it_may_have(monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS")
     assert 1 <= n_threads() <= (os.cpu_count() or 1)
     assert sys.platform != "linux" or n_threads() == len(os.sched_getaffinity(0))
+
+
+def test_an_interrupted_stream_keeps_what_it_reached(problem, monkeypatch):
+    def interrupted(self, progress):
+        consume(self.tracker, self.samples, None, None)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Recovery, "run", interrupted)
+    model = GASG21(3, random_state=0)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(problem.data)
+    assert model.status_ == "interrupted"
+    assert model.n_iter_ == 600
+    assert model.components_.tobytes() == model._tracker.components().tobytes()
+    assert subspace_angle(model.components_, problem.basis) < 0.5
+
+
+def test_a_stream_alone_does_not_claim_what_it_cannot_know(rng):
+    with pytest.warns(ConvergenceWarning, match="does not determine"):
+        model = GASG21(5, polish=False, random_state=0).fit(rng.standard_normal((400, 60)))
+    assert model.status_ == "undetermined"
+    assert model.estimated_angle_ > 0.22
+
+
+def test_a_subspace_of_coordinates_is_believed(rng):
+    """Held-out zeros, and a coordinate that lies in the subspace as a whole, are no reason for doubt."""
+    X = np.zeros((1000, 100))
+    X[:, :5] = rng.standard_normal((1000, 5))
+    assert GASG21(5, random_state=0).fit(X).status_ == "converged"
+
+
+def test_few_samples_can_be_enough(rng):
+    X = np.outer([1.0, 2.0, 3.0, 4.0], rng.standard_normal(10))
+    assert GASG21(1, random_state=0).fit(X).status_ == "converged"
+
+
+def test_auto_refuses_what_an_integer_refuses():
+    for X, message in ((np.zeros((10, 5)), "no sample of X could be used"), (np.ones((10, 1)), "n_features=1")):
+        with pytest.raises(InvalidInputError, match=message):
+            GASG21("auto").fit(X)
+
+
+def test_counters_go_on_after_working_components():
+    problem = problem_of(500, 60, 3, noise=0.05, seed=98)
+    model = GASG21(3, working_components=6, random_state=0).fit(problem.data)
+    used = model.n_iter_
+    assert model.offset_ == pytest.approx(GASG21(3, random_state=0).fit(problem.data).offset_, abs=0.01)
+    assert model.partial_fit(problem.data[:10]).n_iter_ == used + 10
