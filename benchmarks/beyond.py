@@ -154,6 +154,9 @@ HONESTY: list[dict[str, Any]] = [
     {"n": 500, "m": 1000, "d": 5, "outliers": 0.8, "condition": 100, "noise": 0.01},
     {"n": 30, "m": 300, "d": 3, "outliers": 0.3, "observed": 0.8},
     {"n": 20, "m": 500, "d": 2, "outliers": 0.3, "observed": 1.0, "noise": 0.05},
+    # the two on which fits went wrong during development
+    {"n": 10, "m": 300, "d": 2, "outliers": 0.3, "observed": 1.0, "noise": 0.05},
+    {"n": 200, "m": 300, "d": 5, "outliers": 0.8, "observed": 0.3, "noise": 0.3},
     {"n": 200, "m": 400, "d": 5, "outliers": 0.3, "observed": 0.07},
     {"n": 200, "m": 600, "d": 5, "outliers": 0.3, "observed": 0.07},
     {"n": 200, "m": 200, "d": 5, "outliers": 0.3, "observed": 0.07},
