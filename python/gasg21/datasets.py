@@ -1,17 +1,22 @@
-"""Synthetic problems with a known answer, as in the paper."""
+"""Synthetic problems with a known answer, as in the paper, and its two real data sets."""
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.io
 from sklearn.utils import Bunch
 
 from gasg21._validation import check_integer, check_number
 from gasg21.exceptions import InvalidInputError
 
-__all__ = ["make_low_rank", "make_union_of_subspaces"]
+__all__ = ["load_faces", "load_hopkins155", "make_low_rank", "make_union_of_subspaces"]
 
 Matrix = npt.NDArray[np.float64]
 
@@ -102,6 +107,76 @@ def make_union_of_subspaces(
     data, mask = _with_missing(rng, data, observed_fraction)
     labels = np.concatenate([cluster, np.full(n_outliers, -1)])[position]
     return Bunch(data=data, mask=mask, bases=bases, labels=labels)
+
+
+def load_hopkins155(root: str | os.PathLike[str]) -> Iterator[Bunch]:
+    """Iterate over the motion sequences of the Hopkins 155 data set (Tron and Vidal, CVPR 2007).
+
+    The data is not shipped; it is to be had at http://www.vision.jhu.edu/data/hopkins155/ and read in its
+    own layout, ``<root>/<sequence>/<sequence>_truth.mat``, in the order of the names.
+
+    Yields
+    ------
+    Bunch
+        ``name``, ``data`` (points, 2 * frames): the x and y of a point in each frame, one after the other,
+        in normalised image coordinates; ``labels`` (points,), from 0; ``n_motions``; ``category``:
+        "checkerboard", "traffic" or "articulated".
+    """
+    root = Path(root)
+    files = sorted(path for path in root.glob("*/*_truth.mat") if path.name == f"{path.parent.name}_truth.mat")
+    if not files:
+        msg = f"root={str(root)!r} holds no <sequence>/<sequence>_truth.mat, the layout of Hopkins 155"
+        raise InvalidInputError(msg)
+    return map(_read_sequence, files)
+
+
+def load_faces(path: str | os.PathLike[str]) -> Bunch:
+    """Read the images of the paper's face experiment.
+
+    Parameters
+    ----------
+    path : path of an .npz file
+        With the arrays ``faces`` (persons, images, height, width), as from Extended Yale B, and
+        ``background`` (images, height, width), as from the Google background of Caltech 101. The data is
+        not shipped.
+
+    Returns
+    -------
+    Bunch
+        ``faces`` (persons, images, height * width) and ``background`` (images, height * width), float64,
+        each image a row, in grey levels.
+    """
+    with np.load(path) as archive:
+        missing = {"faces", "background"} - set(archive.files)
+        if missing:
+            msg = f"path={str(path)!r} lacks the arrays {sorted(missing)}"
+            raise InvalidInputError(msg)
+        faces, background = archive["faces"], archive["background"]
+    return Bunch(
+        faces=faces.reshape(*faces.shape[:2], -1).astype(np.float64),
+        background=background.reshape(len(background), -1).astype(np.float64),
+    )
+
+
+def _read_sequence(path: Path) -> Bunch:
+    content = scipy.io.loadmat(path)
+    x = content["x"]  # (3, points, frames), homogeneous
+    motions, labels = np.unique(content["s"].ravel(), return_inverse=True)
+    name = path.parent.name
+    return Bunch(
+        name=name,
+        data=np.ascontiguousarray(x[:2].transpose(1, 2, 0).reshape(x.shape[1], -1), np.float64),
+        labels=labels,
+        n_motions=len(motions),
+        category=_category(name),
+    )
+
+
+def _category(name: str) -> str:
+    """Return the category of a sequence, which follows from its name."""
+    if re.match(r"[12](R|RT|T)\d|three-cars", name):
+        return "checkerboard"
+    return "traffic" if re.match(r"cars|truck|kanatani[12](_|$)", name) else "articulated"
 
 
 def _check_sizes(

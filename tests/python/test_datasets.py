@@ -1,11 +1,14 @@
-"""The generators make what their docstrings say."""
+"""The generators make what their docstrings say, and the readers read it."""
+
+import os
 
 import numpy as np
 import pytest
+import scipy.io
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gasg21.datasets import make_low_rank, make_union_of_subspaces
+from gasg21.datasets import load_faces, load_hopkins155, make_low_rank, make_union_of_subspaces
 from gasg21.exceptions import InvalidInputError
 from gasg21.metrics import subspace_angle
 
@@ -89,3 +92,71 @@ def test_bad_arguments_are_named(arguments, message):
 def test_no_clusters_is_refused():
     with pytest.raises(InvalidInputError, match="n_clusters=0"):
         make_union_of_subspaces(10, 8, 3, 0)
+
+
+def write_sequence(root, name, labels, frames=3):
+    """A sequence as Hopkins 155 has it, whose point p is at (100 p + f, -100 p - f) in frame f."""
+    points, frame = np.arange(len(labels))[:, None], np.arange(frames)
+    x = np.stack([100.0 * points + frame, -100.0 * points - frame, np.ones((len(labels), frames))])
+    (root / name).mkdir()
+    scipy.io.savemat(root / name / f"{name}_truth.mat", {"x": x, "s": np.array(labels, np.uint8)[:, None]})
+
+
+def test_hopkins_sequences_come_in_order_with_their_labels(tmp_path):
+    write_sequence(tmp_path, "cars10", [1, 2, 3, 2])
+    write_sequence(tmp_path, "1R2RC_g13", [3, 1])
+    (tmp_path / "README").write_text("not a sequence")
+    first, second = load_hopkins155(tmp_path)
+    assert (first.name, second.name) == ("1R2RC_g13", "cars10")
+    np.testing.assert_array_equal(first.data[1], [100, -100, 101, -101, 102, -102])
+    assert first.data.flags.c_contiguous
+    assert first.labels.tolist() == [1, 0]
+    assert second.labels.tolist() == [0, 1, 2, 1]
+    assert (first.n_motions, second.n_motions) == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "category"),
+    [
+        ("2RT3RCT_B_g12", "checkerboard"),
+        ("2T3RTCR", "checkerboard"),
+        ("three-cars_g13", "checkerboard"),
+        ("cars2_07_g12", "traffic"),
+        ("truck2", "traffic"),
+        ("kanatani1", "traffic"),
+        ("kanatani3", "articulated"),
+        ("two_cranes_g23", "articulated"),
+        ("head", "articulated"),
+    ],
+)
+def test_hopkins_category_follows_from_the_name(tmp_path, name, category):
+    write_sequence(tmp_path, name, [1, 2])
+    assert next(load_hopkins155(tmp_path)).category == category
+
+
+def test_a_directory_without_sequences_is_refused(tmp_path):
+    with pytest.raises(InvalidInputError, match="layout of Hopkins 155"):
+        load_hopkins155(tmp_path)
+
+
+def test_faces_are_rows_of_floats(tmp_path):
+    faces = np.arange(2 * 3 * 4 * 5, dtype=np.uint8).reshape(2, 3, 4, 5)
+    np.savez(tmp_path / "faces.npz", faces=faces, background=faces[0])
+    data = load_faces(tmp_path / "faces.npz")
+    assert data.faces.dtype == data.background.dtype == np.float64
+    np.testing.assert_array_equal(data.faces[1, 2], faces[1, 2].ravel())
+    np.testing.assert_array_equal(data.background, data.faces[0])
+
+
+def test_a_file_without_faces_is_refused(tmp_path):
+    np.savez(tmp_path / "other.npz", faces=np.zeros((1, 1, 2, 2)))
+    with pytest.raises(InvalidInputError, match="background"):
+        load_faces(tmp_path / "other.npz")
+
+
+@pytest.mark.skipif("GASG21_DATA" not in os.environ, reason="GASG21_DATA does not point at Hopkins 155")
+def test_the_real_sequences_have_two_or_three_motions():
+    for sequence in load_hopkins155(os.path.join(os.environ["GASG21_DATA"], "hopkins155")):
+        assert sequence.n_motions in (2, 3)
+        assert sequence.data.shape == (len(sequence.labels), sequence.data.shape[1] // 2 * 2)
+        assert np.isfinite(sequence.data).all()
