@@ -110,6 +110,19 @@ AnyView<T> as_view(const py::object& samples, const py::object& mask, uword n,
   return view;
 }
 
+/// Row numbers, borrowed.
+inline arma::uvec as_order(const py::object& order) {
+  const auto a = order.cast<py::array>();
+  const uword* at =
+      reinterpret_cast<const uword*>(as_vector<std::uint64_t>(a, uword(a.size()), "order"));
+  return arma::uvec(const_cast<uword*>(at), uword(a.size()), false, true);
+}
+
+inline py::array_t<std::uint64_t> to_array(const arma::uvec& order) {
+  return py::array_t<std::uint64_t>(py::ssize_t(order.n_elem),
+                                    reinterpret_cast<const std::uint64_t*>(order.memptr()));
+}
+
 /// A new C-ordered (d, n) array with the memory of the n x d basis.
 template <class T>
 py::array_t<T> to_components(const arma::Mat<T>& U) {

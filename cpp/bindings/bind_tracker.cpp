@@ -13,18 +13,14 @@
 #include "array_view.hpp"
 #include "module.hpp"
 #include "pickling.hpp"
+#include "tracker_state.hpp"
 #include "watch.hpp"
 
 namespace gasg21::bindings {
 
 namespace {
 
-constexpr int schema = 1;  // of the pickled state; raise it when the fields change
-
-py::array_t<std::uint64_t> to_array(const arma::uvec& order) {
-  return py::array_t<std::uint64_t>(py::ssize_t(order.n_elem),
-                                    reinterpret_cast<const std::uint64_t*>(order.memptr()));
-}
+constexpr int schema = 2;  // of the pickled state; raise it when the fields change
 
 template <class T>
 class PyTracker {
@@ -69,9 +65,8 @@ class PyTracker {
   }
 
   void restart(const py::array& components, const decltype(AnyStep::rule)& rule) {
-    const arma::Mat<T> U = as_basis<T>(components, "components");
-    alone([&](Core& core) {
-      core.restart(arma::Mat<T>(U.memptr(), U.n_rows, U.n_cols), AnyStep{rule});
+    alone([&, U = copy_basis<T>(components, "components")](Core& core) {
+      core.restart(U, AnyStep{rule});
     });
   }
 
@@ -92,45 +87,18 @@ class PyTracker {
     const auto [c, entries_used] = alone([](Core& core) {
       return std::make_pair(core.state().counters, core.state().entries_used);
     });
-    return py::dict(py::arg("n_seen") = c.seen(), py::arg("n_used") = c.used(),
-                    py::arg("n_zero") = c[StepOutcome::zero],
-                    py::arg("n_all_missing") = c[StepOutcome::all_missing],
-                    py::arg("n_too_few") = c[StepOutcome::too_few_entries],
-                    py::arg("n_nonfinite") = c[StepOutcome::not_finite],
-                    py::arg("n_rank_deficient") = c[StepOutcome::rank_deficient],
-                    py::arg("n_orthogonal") = c[StepOutcome::orthogonal],
-                    py::arg("entries_used") = entries_used);
+    py::dict counters = to_dict(c);
+    counters["entries_used"] = entries_used;
+    return counters;
   }
 
-  py::tuple get_state() {
-    const auto s = snapshot();
-    py::list counts;
-    for (std::size_t o = 0; o < n_outcomes; ++o) counts.append(s.counters[StepOutcome(o)]);
-    return py::make_tuple(schema, core_.loss().name(), to_components(s.U), s.rule.rule,
-                          to_column_array(s.previous.e), to_column_array(s.previous.w),
-                          s.previous.weight, s.random.state(), counts, s.entries_used,
-                          s.steps_since_check, s.metric.metric);
-  }
+  py::tuple get_state() { return py::make_tuple(schema, core_.loss().name(), pack<T>(snapshot())); }
 
   static std::unique_ptr<PyTracker> from_state(const py::tuple& t) {
-    require(t.size() == 12 && t[0].cast<int>() == schema,
+    require(t.size() == 3 && t[0].cast<int>() == schema,
             "this pickle holds another version of a tracker's state");
-    const auto U = t[2].cast<py::array>();
-    const arma::Mat<T> borrowed = as_basis<T>(U, "U");
-    typename Core::State s{
-        arma::Mat<T>(borrowed.memptr(), borrowed.n_rows, borrowed.n_cols),
-        AnyStep{t[3].cast<decltype(AnyStep::rule)>()},
-        AnyMetric{t[11].cast<decltype(AnyMetric::metric)>()},
-        {to_column(t[4], borrowed.n_rows), to_column(t[5], borrowed.n_cols), t[6].cast<double>()},
-        Random(t[7].cast<Random::State>()),
-        Counters{}};
-    const auto counts = t[8].cast<py::list>();
-    require(counts.size() == n_outcomes, "this pickle holds other counters");
-    for (std::size_t o = 0; o < n_outcomes; ++o)
-      s.counters[StepOutcome(o)] = counts[o].cast<std::uint64_t>();
-    s.entries_used = t[9].cast<std::uint64_t>();
-    s.steps_since_check = t[10].cast<std::uint64_t>();
-    return std::make_unique<PyTracker>(Core(std::move(s), AnyLoss(t[1].cast<std::string>())));
+    return std::make_unique<PyTracker>(
+        Core(unpack<T>(t[2].cast<py::tuple>()), AnyLoss(t[1].cast<std::string>())));
   }
 
  private:
@@ -145,21 +113,6 @@ class PyTracker {
 
   typename Core::State snapshot() {
     return alone([](Core& core) { return core.state(); });
-  }
-
-  static arma::uvec as_order(const py::object& order) {
-    const auto a = order.cast<py::array>();
-    const uword* at =
-        reinterpret_cast<const uword*>(as_vector<std::uint64_t>(a, uword(a.size()), "order"));
-    return arma::uvec(const_cast<uword*>(at), uword(a.size()), false, true);
-  }
-
-  static py::array_t<T> to_column_array(const arma::Col<T>& v) {
-    return py::array_t<T>(py::ssize_t(v.n_elem), v.memptr());
-  }
-
-  static arma::Col<T> to_column(const py::handle& h, uword count) {
-    return arma::Col<T>(as_vector<T>(h.cast<py::array>(), count, "previous gradient"), count);
   }
 
   Core core_;
@@ -183,10 +136,9 @@ void bind_for(py::module_& m, const char* name) {
           "from_components",
           [](const py::array& components, const Rule& rule, std::uint64_t seed,
              const std::string& loss, const Metric& metric) {
-            const arma::Mat<T> U = as_basis<T>(components, "components");
             return std::make_unique<Class>(
-                typename Class::Core(arma::Mat<T>(U.memptr(), U.n_rows, U.n_cols), AnyStep{rule},
-                                     seed, AnyLoss(loss), AnyMetric{metric}));
+                typename Class::Core(copy_basis<T>(components, "components"), AnyStep{rule}, seed,
+                                     AnyLoss(loss), AnyMetric{metric}));
           },
           py::arg("components"), py::arg("rule"), py::arg("seed"), py::arg("loss") = "l21",
           py::arg("metric") = NoScaling{}, "Start from the row space of a (d, n) array.")

@@ -14,6 +14,8 @@ PYBIND11_MODULE(_core, m) {
   gasg21::bindings::bind_geometry(m);
   gasg21::bindings::bind_step_size(m);
   gasg21::bindings::bind_polish(m);
+  gasg21::bindings::bind_seeding(m);
   gasg21::bindings::bind_tracker(m);
+  gasg21::bindings::bind_k_subspaces(m);
   gasg21::bindings::bind_transform(m);
 }

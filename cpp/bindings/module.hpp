@@ -6,7 +6,9 @@
 namespace gasg21::bindings {
 
 void bind_geometry(pybind11::module_& m);
+void bind_k_subspaces(pybind11::module_& m);
 void bind_polish(pybind11::module_& m);
+void bind_seeding(pybind11::module_& m);
 void bind_step_size(pybind11::module_& m);
 void bind_tracker(pybind11::module_& m);
 void bind_transform(pybind11::module_& m);

@@ -4,9 +4,12 @@
 
 #include <gasg21/version.hpp>  // written by CMake
 
+#include "bank.hpp"
 #include "config.hpp"
 #include "error.hpp"
 #include "grassmann.hpp"
+#include "k_polish.hpp"
+#include "k_subspaces.hpp"
 #include "kernels.hpp"
 #include "least_squares.hpp"
 #include "linalg.hpp"
@@ -18,6 +21,7 @@
 #include "run.hpp"
 #include "scaling.hpp"
 #include "scatter.hpp"
+#include "seeding.hpp"
 #include "start.hpp"
 #include "step_size.hpp"
 #include "tracker.hpp"

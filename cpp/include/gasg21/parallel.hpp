@@ -15,6 +15,11 @@
 
 namespace gasg21 {
 
+/// Thrown by work that has no use for half a result when it was stopped.
+struct Stopped : std::exception {
+  const char* what() const noexcept override { return "stopped"; }
+};
+
 class Parallel {
  public:
   /// `stop` is asked now and then by the calling thread; true ends the work at the next task.
@@ -53,6 +58,13 @@ class Parallel {
     for (auto& thread : others) thread.join();
     if (error) std::rethrow_exception(error);
     return done == n_tasks;
+  }
+
+  /// The same, and throws Stopped unless it came to the end.
+  template <class MakeScratch, class Work>
+  void for_all(uword n_tasks, MakeScratch&& make_scratch, Work&& work) const {
+    if (!for_each(n_tasks, std::forward<MakeScratch>(make_scratch), std::forward<Work>(work)))
+      throw Stopped{};
   }
 
   unsigned n_threads() const { return n_threads_; }

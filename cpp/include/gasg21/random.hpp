@@ -61,6 +61,23 @@ class Random {
     }
   }
 
+  /// An index drawn with probability proportional to its weight; uniform when no weight is
+  /// positive. Pre: the weights are finite, not negative, and at least one.
+  uword weighted_index(const arma::vec& weights) {
+    require(!weights.empty(), "there is nothing to draw from");
+    const double total = arma::accu(weights);
+    if (!(total > 0)) return index(weights.n_elem);
+    double left = uniform() * total;
+    uword last = 0;  // rounding may leave a little after the last weight
+    for (uword i = 0; i < weights.n_elem; ++i) {
+      if (!(weights[i] > 0)) continue;
+      last = i;
+      left -= weights[i];
+      if (left < 0) break;
+    }
+    return last;
+  }
+
   /// The numbers 0 to count - 1 in random order (Fisher and Yates).
   arma::uvec permutation(uword count) {
     arma::uvec order(count);

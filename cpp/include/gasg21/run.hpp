@@ -44,7 +44,7 @@ RunSummary run(Tracker& tracker, const Data& data, const arma::uvec& order,
           data.n_cols, " there are");
   RunSummary summary;
   for (const uword j : order) {
-    const StepReport report = tracker.update(data.sample(j));
+    const auto report = tracker.update(data.sample(j));
     summary.add(report);
     if (observer(report)) {
       summary.stopped = true;

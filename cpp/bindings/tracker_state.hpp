@@ -1,0 +1,81 @@
+// A tracker's state as a tuple that pickles, and back.
+#pragma once
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <gasg21/gasg21.hpp>
+
+#include "any_rule.hpp"
+#include "array_view.hpp"
+
+namespace gasg21::bindings {
+
+template <class T>
+using AnyState = TrackerState<T, AnyStep, AnyMetric>;
+
+template <class T>
+py::array_t<T> to_column_array(const arma::Col<T>& v) {
+  return py::array_t<T>(py::ssize_t(v.n_elem), v.memptr());
+}
+
+template <class T>
+arma::Mat<T> copy_basis(const py::array& a, const char* name) {
+  const arma::Mat<T> borrowed = as_basis<T>(a, name);
+  return arma::Mat<T>(borrowed.memptr(), borrowed.n_rows, borrowed.n_cols);
+}
+
+inline py::list pack(const Counters& counters) {
+  py::list counts;
+  for (std::size_t o = 0; o < n_outcomes; ++o) counts.append(counters[StepOutcome(o)]);
+  return counts;
+}
+
+inline Counters unpack_counters(const py::handle& h) {
+  const auto counts = h.cast<py::list>();
+  require(counts.size() == n_outcomes, "this pickle holds other counters");
+  Counters counters;
+  for (std::size_t o = 0; o < n_outcomes; ++o)
+    counters[StepOutcome(o)] = counts[o].cast<std::uint64_t>();
+  return counters;
+}
+
+template <class T>
+py::tuple pack(const AnyState<T>& s) {
+  return py::make_tuple(to_components(s.U), s.rule.rule, to_column_array(s.previous.e),
+                        to_column_array(s.previous.w), s.previous.weight, s.random.state(),
+                        pack(s.counters), s.entries_used, s.steps_since_check, s.metric.metric);
+}
+
+template <class T>
+AnyState<T> unpack(const py::tuple& t) {
+  require(t.size() == 10, "this pickle holds another version of a tracker's state");
+  arma::Mat<T> U = copy_basis<T>(t[0].cast<py::array>(), "U");
+  const auto column = [](const py::handle& h, uword count) {
+    return arma::Col<T>(as_vector<T>(h.cast<py::array>(), count, "previous gradient"), count);
+  };
+  const uword n = U.n_rows, d = U.n_cols;
+  AnyState<T> s{std::move(U),
+                AnyStep{t[1].cast<decltype(AnyStep::rule)>()},
+                AnyMetric{t[9].cast<decltype(AnyMetric::metric)>()},
+                {column(t[2], n), column(t[3], d), t[4].cast<double>()},
+                Random(t[5].cast<Random::State>()),
+                unpack_counters(t[6])};
+  s.entries_used = t[7].cast<std::uint64_t>();
+  s.steps_since_check = t[8].cast<std::uint64_t>();
+  return s;
+}
+
+/// The counters as Python sees them.
+inline py::dict to_dict(const Counters& c) {
+  return py::dict(py::arg("n_seen") = c.seen(), py::arg("n_used") = c.used(),
+                  py::arg("n_zero") = c[StepOutcome::zero],
+                  py::arg("n_all_missing") = c[StepOutcome::all_missing],
+                  py::arg("n_too_few") = c[StepOutcome::too_few_entries],
+                  py::arg("n_nonfinite") = c[StepOutcome::not_finite],
+                  py::arg("n_rank_deficient") = c[StepOutcome::rank_deficient],
+                  py::arg("n_orthogonal") = c[StepOutcome::orthogonal]);
+}
+
+}  // namespace gasg21::bindings

@@ -1,0 +1,183 @@
+// KSubspaces: a union of subspaces, one update per vector. Alg. 3, steps 3 to 11.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "bank.hpp"
+#include "config.hpp"
+#include "error.hpp"
+#include "parallel.hpp"
+#include "tracker.hpp"
+
+namespace gasg21 {
+
+/// What became of one vector, and which subspace took it: their number when none could.
+struct ClusterReport : StepReport {
+  uword cluster;
+};
+
+/// Each vector goes to the nearest of K trackers, which takes one step of its own: own dimension,
+/// own step rule, own metric.
+template <class T = double, class StepRule = AdaptiveStep, class Metric = NoScaling>
+class KSubspaces {
+ public:
+  using One = Tracker<T, StepRule, L21Loss, Metric>;
+  using value_type = T;
+
+  /// Everything a stream needs to go on.
+  struct State {
+    std::vector<typename One::State> trackers;
+    Random random;
+    Counters skipped;  // vectors that went to no subspace
+  };
+
+  /// Starts from the spans of the given matrices, n x d_k; `seeding.hpp` finds good ones.
+  KSubspaces(std::vector<arma::Mat<T>> bases, const StepRule& rule = StepRule{},
+             std::uint64_t seed = 0, const Metric& metric = {})
+      : random_(seed), bank_(bases), scratch_(bank_) {
+    for (uword k = 0; k < bases.size(); ++k) {
+      trackers_.emplace_back(std::move(bases[k]), rule, seed, L21Loss{}, metric);
+      bank_.set(k, trackers_[k].basis());
+    }
+  }
+
+  /// Resumes.
+  explicit KSubspaces(State state)
+      : random_(state.random),
+        skipped_(state.skipped),
+        bank_(bases_of(state.trackers)),
+        scratch_(bank_) {
+    for (auto& one : state.trackers) trackers_.emplace_back(std::move(one));
+  }
+
+  /// One step for one vector; NaN = missing.
+  ClusterReport update(const arma::Col<T>& x) {
+    require(x.n_elem == n(), "the vector has ", x.n_elem, " entries, but n = ", n());
+    return update(DenseSample<T>{x.memptr()});
+  }
+
+  /// One step for one vector given by its observed entries.
+  ClusterReport update(const arma::Col<T>& values, const arma::uvec& rows) {
+    require(values.n_elem == rows.n_elem, "there are ", values.n_elem, " values for ", rows.n_elem,
+            " rows");
+    return update(SparseSample<T, uword>{values.memptr(), rows.memptr(), values.n_elem});
+  }
+
+  /// One step for one borrowed vector.
+  template <class Sample>
+  ClusterReport update(const Sample& sample) {
+    const Nearest<T> best = nearest(sample);  // steps 5 and 6
+    if (best.cluster == size()) return skip();
+    const StepReport report = trackers_[best.cluster].update(sample);  // steps 7 to 10
+    if (report.outcome == StepOutcome::taken)
+      bank_.set(best.cluster, trackers_[best.cluster].basis());
+    return {report, best.cluster};
+  }
+
+  /// The nearest subspace, which does not move.
+  template <class Sample>
+  Nearest<T> nearest(const Sample& sample) {
+    usable_ = scratch_.x.read(sample);
+    if (usable_ != Usable::yes) return {size(), std::numeric_limits<T>::quiet_NaN()};
+    return bank_.nearest(scratch_);
+  }
+
+  /// Goes on from other bases of the same dimensions, found by other means, and with other rules.
+  void restart(const std::vector<arma::Mat<T>>& bases, const std::vector<StepRule>& rules) {
+    require(bases.size() == size() && rules.size() == size(), "there must be ", size(),
+            " bases and rules");
+    for (uword k = 0; k < size(); ++k) {
+      trackers_[k].restart(bases[k], rules[k]);
+      bank_.set(k, trackers_[k].basis());
+    }
+  }
+
+  uword size() const { return trackers_.size(); }
+  uword n() const { return bank_.n(); }
+  const One& tracker(uword k) const { return trackers_[k]; }
+  /// n x d_k, orthonormal.
+  const arma::Mat<T>& basis(uword k) const { return trackers_[k].basis(); }
+  const std::vector<arma::Mat<T>>& bases() const { return bank_.bases(); }
+  Random& random() { return random_; }
+
+  Counters counters() const {
+    Counters all = skipped_;
+    for (const One& one : trackers_)
+      for (std::size_t o = 0; o < n_outcomes; ++o)
+        all[StepOutcome(o)] += one.state().counters[StepOutcome(o)];
+    return all;
+  }
+
+  State state() const {
+    State s{{}, random_, skipped_};
+    for (const One& one : trackers_) s.trackers.push_back(one.state());
+    return s;
+  }
+
+ private:
+  static std::vector<arma::Mat<T>> bases_of(const std::vector<typename One::State>& trackers) {
+    std::vector<arma::Mat<T>> bases;
+    for (const auto& one : trackers) bases.push_back(one.U);
+    return bases;
+  }
+
+  ClusterReport skip() {
+    const StepOutcome outcome = usable_ == Usable::zero          ? StepOutcome::zero
+                                : usable_ == Usable::all_missing ? StepOutcome::all_missing
+                                : usable_ == Usable::not_finite  ? StepOutcome::not_finite
+                                : scratch_.x.count() <= smallest_dimension()
+                                    ? StepOutcome::too_few_entries
+                                    : StepOutcome::rank_deficient;
+    ++skipped_[outcome];
+    return {{outcome, std::numeric_limits<double>::quiet_NaN(), 0, 0}, size()};
+  }
+
+  uword smallest_dimension() const {
+    uword d = n();
+    for (const One& one : trackers_) d = std::min(d, one.d());
+    return d;
+  }
+
+  Random random_;
+  Counters skipped_;
+  SubspaceBank<T> bank_;
+  typename SubspaceBank<T>::Scratch scratch_;
+  std::vector<One> trackers_;
+  Usable usable_ = Usable::all_missing;
+};
+
+/// Which subspace each sample is nearest to, and how far from it.
+template <class T>
+struct Assignment {
+  arma::uvec labels;       // the number of subspaces = none can be told
+  arma::Col<T> residuals;  // of the unit-norm samples; 0 for a sample of zeros, NaN = none
+};
+
+/// Assigns all samples, Alg. 3, step 12. Throws Stopped when it was.
+template <class T, class Data>
+Assignment<T> assign(const SubspaceBank<T>& bank, const Data& data,
+                     const Parallel& parallel = Parallel()) {
+  require(data.n_rows == bank.n(), "the data has ", data.n_rows, " rows, but n = ", bank.n());
+  constexpr uword chunk = 64;
+  Assignment<T> all{arma::uvec(data.n_cols), arma::Col<T>(data.n_cols)};
+  using Scratch = typename SubspaceBank<T>::Scratch;
+  parallel.for_all((data.n_cols + chunk - 1) / chunk, [&] { return Scratch(bank); },
+                   [&](uword task, Scratch& scratch) {
+                     for (uword j = task * chunk; j < std::min(data.n_cols, (task + 1) * chunk);
+                          ++j) {
+                       Nearest<T> best{bank.size(), std::numeric_limits<T>::quiet_NaN()};
+                       const Usable usable = scratch.x.read(data.sample(j));
+                       if (usable == Usable::yes) best = bank.nearest(scratch);
+                       if (usable == Usable::zero) best.residual = 0;
+                       all.labels[j] = best.cluster;
+                       all.residuals[j] = best.residual;
+                     }
+                   });
+  return all;
+}
+
+}  // namespace gasg21
