@@ -1,4 +1,4 @@
-"""The paper's Algorithms 1 and 2 in literal NumPy: the oracle.
+"""The paper's Algorithms 1, 2 and 3 in literal NumPy: the oracle.
 
 Slow on purpose. Each line is one line of the paper (with the readings of its misprints that
 `cpp/include/gasg21/step_size.hpp` explains), so that a reader can check it against the text and the
@@ -95,6 +95,51 @@ def gasg21(U, X, rule, *, squared=False):
     for x in X:
         U, _ = gasg21_step(U, x, rule, squared=squared)
     return U
+
+
+def residuals_to(U, X):
+    """Residual norm of each row of X, spherized on its observed entries, in the column space of U."""
+    out = []
+    for x in X:
+        omega = ~np.isnan(x)
+        x_bar = x[omega] / np.linalg.norm(x[omega])
+        w = np.linalg.lstsq(U[omega], x_bar, rcond=None)[0]
+        out.append(np.linalg.norm(x_bar - U[omega] @ w))
+    return np.array(out)
+
+
+def farthest_insertion(X, n_candidates, d, rng):
+    """Algorithm 3, step 1: candidates that fit the d + 3 nearest neighbours of farthest-inserted points."""
+    Z = np.nan_to_num(X)
+    Z = Z / np.linalg.norm(Z, axis=1, keepdims=True)
+    cosines = np.abs(Z @ Z.T)
+    seed, distance, candidates = rng.integers(len(Z)), np.full(len(Z), np.inf), []
+    for _ in range(n_candidates):
+        neighbours = np.argsort(-cosines[seed], kind="stable")[: d + 3]
+        candidates.append(np.linalg.svd(Z[neighbours].T, full_matrices=False)[0][:, :d])
+        distance = np.minimum(distance, np.maximum(2 - 2 * cosines[seed], 0))
+        seed = rng.choice(len(Z), p=distance / distance.sum())
+    return candidates
+
+
+def greedy_selection(E, n_clusters):
+    """Algorithm 3, step 2: of the candidates, rows of E, those that lower the sum of distances most."""
+    nearest, chosen = np.ones(E.shape[1]), []
+    for _ in range(n_clusters):
+        costs = [np.minimum(nearest, e).sum() for e in E]
+        chosen.append(int(np.argmin(costs)))
+        nearest = np.minimum(nearest, E[chosen[-1]])
+    return chosen
+
+
+def k_gasg21(subspaces, X, rules):
+    """Algorithm 3, steps 3 to 11, over the rows of X. Returns the new subspaces and who took each row."""
+    subspaces, taken = list(subspaces), []
+    for x in X:
+        k = int(np.argmin([residuals_to(U, x[None])[0] for U in subspaces]))
+        subspaces[k], _ = gasg21_step(subspaces[k], x, rules[k])
+        taken.append(k)
+    return subspaces, np.array(taken)
 
 
 def largest_angle(U, V):

@@ -51,15 +51,7 @@ class PySeeder {
   }
 
   /// Takes the candidates of somebody else.
-  void take(const py::list& candidates) {
-    auto bases = copy_bases<T>(candidates);
-    run([&](const Parallel& p) {
-      const arma::Mat<T> r2 = squared_residuals(*samples_, bases, p);
-      candidates_ = {};
-      for (uword q = 0; q < bases.size(); ++q)
-        candidates_.add(std::move(bases[q]), arma::sqrt(r2.col(q)));
-    });
-  }
+  void take(const py::list& candidates) { candidates_ = {copy_bases<T>(candidates), {}}; }
 
   py::list candidates() const { return to_list(candidates_.bases); }
 
@@ -67,6 +59,7 @@ class PySeeder {
   std::vector<uword> select(const std::vector<uword>& dimensions, int sweeps) {
     std::vector<uword> chosen;
     run([&](const Parallel& p) {
+      candidates_.measure(*samples_, p);
       chosen = greedy_select(candidates_, dimensions, p);
       swap_select(candidates_, chosen, sweeps, p);
     });

@@ -79,7 +79,7 @@ class SubspaceMixin(
         out = np.empty(samples.data.shape, np.result_type(samples.data.dtype, self.components_.dtype))
         fill = _core.fill_missing64 if samples.dtype == np.float64 else _core.fill_missing32
         for block in samples.chunks():
-            observed, kept = _observed(samples, block.rows)
+            observed, kept = observed_entries(samples, block.rows)
             filled = np.zeros(kept.shape, samples.dtype)
             fill(self.components_, block.payload, block.mask, filled)
             out[block.rows] = np.where(observed, kept, filled)
@@ -138,20 +138,24 @@ class SubspaceMixin(
 
 
 def null_offset(n_observed: float, n_components: int) -> float:
-    """Score below which a sample is as far from the subspace as a random direction would be.
+    """Score below which a sample is as far from the subspace as a random direction would be."""
+    return -float(null_residual(np.array([n_observed]), np.array([n_components]))[0])
+
+
+def null_residual(n_observed: Array, n_components: Array, n_subspaces: int = 1) -> Array:
+    """Residual above which a sample is as far from the nearest subspace as a random direction would be.
 
     The squared residual of a random direction follows the Beta((N - d) / 2, d / 2) law for N observed
-    entries; the offset lets one in a thousand of such samples pass (a few more in a space of very few
-    dimensions).
+    entries; one in a thousand of such samples passes (a few more in a space of very few dimensions). The
+    nearest of several subspaces has as many chances, for which the level is corrected (Sidak).
     """
-    if n_observed <= n_components:
-        return 0.0
-    quantiles = betaincinv((n_observed - n_components) / 2, n_components / 2, [_MISSED, _MISSED_AT_MOST])
-    strict, lax = np.sqrt(quantiles)
-    return -float(max(strict, min(lax, _NEAR)))
+    levels = 1 - (1 - np.array([_MISSED, _MISSED_AT_MOST])) ** (1 / n_subspaces)
+    N, d = np.maximum(n_observed, n_components + 1), n_components
+    strict, lax = np.sqrt(betaincinv((N - d) / 2, d / 2, levels[:, None]))
+    return np.where(n_observed > n_components, np.maximum(strict, np.minimum(lax, _NEAR)), 0.0)
 
 
-def _observed(samples: Samples, rows: Any) -> tuple[Array, Array]:
+def observed_entries(samples: Samples, rows: Any) -> tuple[Array, Array]:
     """Which entries of these rows are observed, and the rows, dense, in their own dtype."""
     if not sp.issparse(samples.data):
         kept = samples.data[rows]

@@ -103,6 +103,13 @@ class Samples:
             data = self.held_out.hide(data, places)
         return Block(data, None if self.mask is None else self.mask[rows], None, rows, None)
 
+    def whole(self) -> Block:
+        """Return all samples as one block: borrowed if they can be, else converted as a whole."""
+        blocks = self.blocks()
+        first = next(blocks)
+        rest_is_empty = next(blocks, None) is None
+        return first if rest_is_empty else self.take(slice(0, self.n_samples))
+
     def chunks(self, order: Array | None = None) -> Iterator[Block]:
         """Yield all samples in blocks of a few megabytes, converted if need be."""
         step = max(1, _BLOCK_ENTRIES // self.n_features)

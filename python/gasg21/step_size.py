@@ -5,6 +5,7 @@ The strings ``"adaptive"``, ``"diminishing"`` and ``"constant"`` mean the defaul
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 from gasg21 import _core
@@ -107,12 +108,19 @@ _BY_NAME: dict[str, StepSize] = {
 }
 
 
-def core_rule(step_size: str | StepSize, *, scaling: bool = False, stream: bool = False) -> _core.StepRule:
-    """Return the compiled rule that a ``step_size`` parameter stands for, in `partial_fit` if ``stream``."""
+def core_rule(
+    step_size: str | StepSize, *, scaling: bool = False, stream: bool = False, eta0: float | None = None
+) -> _core.StepRule:
+    """Return the compiled rule that a ``step_size`` parameter stands for, in `partial_fit` if ``stream``.
+
+    ``eta0`` is the largest step of an adaptive rule that does not name its own.
+    """
     rule = _BY_NAME.get(step_size) if isinstance(step_size, str) else step_size
     if not isinstance(rule, AdaptiveStep | DiminishingStep | ConstantStep):
         msg = f"step_size={step_size!r} must be one of {sorted(_BY_NAME)} or an instance of a class in gasg21.step_size"
         raise InvalidInputError(msg)
+    if isinstance(rule, AdaptiveStep) and rule.eta0 is None:
+        rule = dataclasses.replace(rule, eta0=eta0)
     try:
         return rule._core(scaling, stream)
     except (ValueError, TypeError) as error:

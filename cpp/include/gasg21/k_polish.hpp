@@ -139,11 +139,8 @@ std::vector<uword> repair(KPolisher<T>& polisher, const SeedSamples<T>& samples,
                           Random& random, const Parallel& parallel) {
   SeedingOptions options{{}, n_candidates, n_neighbors};
   Candidates<T> candidates;
-  const arma::Mat<T> r2 = squared_residuals(samples, polisher.bases(), parallel);
-  for (uword k = 0; k < polisher.size(); ++k) {
-    options.dimensions.push_back(polisher.bases()[k].n_cols);
-    candidates.add(polisher.bases()[k], arma::sqrt(r2.col(k)));
-  }
+  candidates.bases = polisher.bases();
+  for (const auto& U : polisher.bases()) options.dimensions.push_back(U.n_cols);
   candidates =
       density_candidates(samples, density, options, std::move(candidates), random, parallel);
   std::vector<uword> chosen(polisher.size()), exchanged;

@@ -187,11 +187,20 @@ struct SeedingOptions {
 template <class T>
 struct Candidates {
   std::vector<arma::Mat<T>> bases;
-  std::vector<arma::Col<T>> residuals;  // of each basis, one per sample
+  std::vector<arma::Col<T>> residuals;  // of each basis, one per sample; see `measure`
 
   void add(arma::Mat<T> U, arma::Col<T> r) {
     bases.push_back(std::move(U));
     residuals.push_back(std::move(r));
+  }
+
+  /// Fits the samples to the candidates that have no residuals yet.
+  void measure(const SeedSamples<T>& samples, const Parallel& parallel) {
+    const uword known = residuals.size();
+    if (known == bases.size()) return;
+    const std::vector<arma::Mat<T>> rest(bases.begin() + std::ptrdiff_t(known), bases.end());
+    const arma::Mat<T> r2 = squared_residuals(samples, rest, parallel);
+    for (uword q = 0; q < rest.size(); ++q) residuals.push_back(arma::sqrt(r2.col(q)));
   }
 };
 
@@ -227,14 +236,13 @@ arma::Col<T> cosines_to(const SeedSamples<T>& samples, uword j, const Parallel& 
 }  // namespace detail
 
 /// The paper's candidates: seeds by probabilistic farthest insertion (Ostrovsky et al. 2006), each
-/// with the subspace of its zero-filled neighbours.
+/// with the subspace of its zero-filled neighbours. Their residuals are not measured yet.
 template <class T>
 Candidates<T> farthest_candidates(const SeedSamples<T>& samples, const SeedingOptions& options,
                                   Random& random, const Parallel& parallel) {
   const uword m = samples.n_cols, Q = std::min(options.n_candidates, m);
   Candidates<T> candidates;
   arma::vec distance(m, arma::fill::value(2.0));  // squared, to the nearest seed: 2 at most
-  std::vector<arma::Mat<T>> bases;
   for (uword q = 0; q < Q; ++q) {
     const uword seed = random.weighted_index(distance);
     const arma::Col<T> cosines = detail::cosines_to(samples, seed, parallel);
@@ -242,12 +250,10 @@ Candidates<T> farthest_candidates(const SeedSamples<T>& samples, const SeedingOp
     distance[seed] = 0;
     for (const uword d : detail::distinct(options.dimensions)) {
       const uword count = options.n_neighbors > 0 ? options.n_neighbors : d + 3;
-      bases.push_back(
+      candidates.bases.push_back(
           local_subspace(samples, detail::neighbours(cosines, seed, count), d, 0, random));
     }
   }
-  const arma::Mat<T> r2 = squared_residuals(samples, bases, parallel);
-  for (uword q = 0; q < bases.size(); ++q) candidates.add(bases[q], arma::sqrt(r2.col(q)));
   return candidates;
 }
 
@@ -263,6 +269,7 @@ Candidates<T> density_candidates(const SeedSamples<T>& samples, const arma::vec&
   const uword m = samples.n_cols;
   const arma::vec dense = arma::pow(density / density.max(), 8);
   arma::Col<T> residual(m, arma::fill::ones);
+  candidates.measure(samples, parallel);
   for (const auto& r : candidates.residuals) residual = arma::min(residual, r);
   const auto fitted = [&](const arma::Mat<T>& U) {
     return arma::Col<T>(arma::sqrt(squared_residuals(samples, {U}, parallel).col(0)));

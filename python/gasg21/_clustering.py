@@ -1,0 +1,554 @@
+"""A union of subspaces: KGASG21."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from gasg21 import _core
+from gasg21._ensemble import join_runs
+from gasg21._fitting import n_threads, without_entries
+from gasg21._progress import progress_bar
+from gasg21._recovery import GASG21
+from gasg21._self_check import dense_rows
+from gasg21._subspace import null_residual, observed_entries
+from gasg21._union import UnionPlan, UnionRecovery
+from gasg21._validation import (
+    Array,
+    Samples,
+    check_choice,
+    check_components,
+    check_integer,
+    check_number,
+    check_samples,
+    seed_of,
+    unchanged_on_error,
+)
+from gasg21._whitening import Whitening
+from gasg21.exceptions import ConvergenceWarning, InvalidInputError
+from gasg21.step_size import StepSize
+
+_CANDIDATES = {"density": 3, "farthest": 10}  # per cluster
+
+
+class KGASG21(
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    ClusterMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
+    """Robust clustering into a union of subspaces, from data with outliers and missing entries.
+
+    Makes candidate subspaces of the neighbours of sampled points, selects the K with the least sum of
+    distances, and refines them: each sample goes to the nearest subspace, which takes one step of `GASG21`.
+    Then each subspace is polished on its own members, samples are assigned anew, and so on; subspaces that
+    were missed are looked for where samples lie densely and far from all. Each sample is scaled to unit
+    length first; data is not centred. An affine subspace of dimension d is a linear one of dimension d + 1:
+    for motion segmentation use n_components=4 as the data is (or append a constant feature).
+    ``init="farthest", scaling=False, polish=False`` is the paper's K-GASG21. docs/clustering.md explains.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number K of subspaces.
+    n_components : int or list of n_clusters ints
+        Dimension of the subspaces, or of each.
+    init : {"density", "farthest"} or list of n_clusters arrays of shape (d_i, n_features)
+        "density" takes seeds where samples lie densely and no candidate is near, imputes missing entries
+        and swaps after the greedy selection; "farthest" is the paper's probabilistic farthest insertion,
+        zero-filled, which needs more candidates. Or where to start.
+    n_candidates : int, optional
+        Candidate subspaces to select from; None means 3 per cluster for "density", 10 for "farthest".
+    n_neighbors : int, optional
+        Samples that a candidate is fitted to at first, the seed among them; None means d + 3. About 10 is
+        good for real data of n_components=4.
+    n_ensemble : int
+        Runs from different seeds whose better half is joined by co-association and spectral clustering,
+        each cluster then fitted anew: for real data of up to a few thousand samples, where single runs
+        differ. The matrix that joins them has n_samples^2 entries.
+    whiten : bool
+        Work in the leading principal coordinates divided by the square root of their singular values,
+        outliers left out and missing entries filled in first: for real, ill-conditioned data whose clusters
+        together have a low rank. Data is copied.
+    scaling : bool
+        True measures steps in units of the weights' own spread, as in `GASG21`.
+    polish : bool
+        Whether `fit` polishes and repairs. `partial_fit` never does.
+    reject_outliers : bool
+        Whether samples that are as far from all subspaces as a random direction get the label -1.
+    step_size : {"adaptive", "diminishing", "constant"} or an instance from `gasg21.step_size`
+        One such rule for each subspace. The first step of "adaptive" is at most 0.1 and at most half the
+        median residual after the selection.
+    max_passes : int
+        Passes over the data that the stream makes at most in `fit`; with polish it makes a few, and the
+        polish at most twice as many rounds.
+    tol : float
+        The angle to aim at, in radians. 0 without polish runs all passes.
+    on_bad, absent
+        As for `GASG21`.
+    random_state : int, RandomState, Generator or None
+        An int gives the same bits every time, whatever the number of threads.
+    verbose : int
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    subspaces_ : list of n_clusters ndarrays of shape (d_i, n_features)
+        Orthonormal bases.
+    labels_ : ndarray of shape (n_samples,)
+        Cluster of each training sample; -1 where too little is observed to tell, and for outliers with
+        ``reject_outliers=True``.
+    n_iter_ : int
+        Vectors used by the stream.
+    n_passes_ : int
+        Passes of the stream and rounds of the polish in the last `fit`.
+    status_ : str
+        How the last `fit` ended: "converged" (to `tol`), "noise_floor" (as close as the noise lets it),
+        "max_passes", "undetermined" (some subspace has too few members to be determined) or "interrupted".
+    converged_ : bool
+        True for the first two of these.
+    estimated_angles_ : ndarray of shape (n_clusters,)
+        Standard error of the largest angle between each subspace and the true one, from the data alone; pi / 2
+        where it is not known (without polish).
+    timings_ : dict
+        Seconds that the last `fit` spent in "seed" (candidates), "select" and "refine".
+    history_ : list of dict
+        One record per pass: its stage, by how much each subspace ``moved`` (with polish: before its members
+        were polished further), ``members`` of each.
+    diagnostics_ : dict of int
+        How many samples the stream has seen and used, and why others were not.
+    n_skipped_ : int
+        Samples that could not be used.
+
+    Examples
+    --------
+    >>> from gasg21 import KGASG21
+    >>> from gasg21.datasets import make_union_of_subspaces
+    >>> from gasg21.metrics import clustering_error
+    >>> p = make_union_of_subspaces(400, 30, 2, 3, outlier_fraction=0.25, observed_fraction=0.8, random_state=0)
+    >>> model = KGASG21(3, 2, reject_outliers=True, random_state=0).fit(p.data)
+    >>> clustering_error(p.labels, model.labels_, outlier_label=-1)
+    0.0
+    """
+
+    subspaces_: list[Array]
+    labels_: Array
+    n_features_in_: int
+    n_iter_: int
+    n_passes_: int
+    n_skipped_: int
+    status_: str
+    converged_: bool
+    estimated_angles_: Array
+    timings_: dict[str, float]
+    history_: list[dict[str, Any]]
+    diagnostics_: dict[str, int]
+    _bases: list[Array]  # in the coordinates that it works in
+    _stream: _core.KSubspaces
+    _whitening: Whitening | None
+
+    def __init__(
+        self,
+        n_clusters: int = 2,
+        n_components: int | list[int] = 1,
+        *,
+        init: Any = "density",
+        n_candidates: int | None = None,
+        n_neighbors: int | None = None,
+        n_ensemble: int = 1,
+        whiten: bool = False,
+        scaling: bool = True,
+        polish: bool = True,
+        reject_outliers: bool = False,
+        step_size: str | StepSize = "adaptive",
+        max_passes: int = 20,
+        tol: float = 1e-6,
+        on_bad: str = "raise",
+        absent: str = "missing",
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_components = n_components
+        self.init = init
+        self.n_candidates = n_candidates
+        self.n_neighbors = n_neighbors
+        self.n_ensemble = n_ensemble
+        self.whiten = whiten
+        self.scaling = scaling
+        self.polish = polish
+        self.reject_outliers = reject_outliers
+        self.step_size = step_size
+        self.max_passes = max_passes
+        self.tol = tol
+        self.on_bad = on_bad
+        self.absent = absent
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # ---- fitting
+
+    def fit(self, X: Any, y: None = None, mask: Any = None) -> KGASG21:
+        """Find the subspaces and label the samples.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            One sample per row. NaN is missing; of a sparse matrix the stored entries are the observed
+            ones. C-ordered float64 and float32 arrays, memory-mapped or not, are not copied, except for a
+            few thousand samples that candidates are made of; other layouts are, once.
+        y : ignored
+        mask : bool array of the shape of X, optional
+            True = observed.
+
+        Returns
+        -------
+        self
+            Ctrl-C raises KeyboardInterrupt; once the stream has begun it leaves the subspaces reached so
+            far, with ``status_ = "interrupted"``.
+        """
+        interrupt: KeyboardInterrupt | None = None
+        with unchanged_on_error(self):
+            samples = self._check_fit(X, mask)
+            working = self._working(samples, fit=True)
+            plan = self._plan(working)
+            recovery = UnionRecovery(plan, working)
+            try:
+                passes = None if self.polish else self.max_passes
+                with progress_bar(type(self).__name__, samples.n_samples, passes, self.verbose) as progress:
+                    recovery = self._recover(recovery, progress)
+            except KeyboardInterrupt as caught:
+                if not recovery.subspaces:
+                    raise
+                interrupt = caught
+                recovery.status = "interrupted"
+            self._publish_fit(recovery)
+            self.labels_ = self._label(samples, working)
+        if interrupt is not None:
+            raise interrupt
+        self._warn_unless_converged()
+        return self
+
+    def partial_fit(self, X: Any, y: None = None, mask: Any = None) -> KGASG21:
+        """Assign each sample to the nearest subspace and update that, in the order given.
+
+        The first call selects where to start from its samples, as `fit` does (there must be enough of
+        them: some ten per cluster and dimension), and later ones go on. One run, whatever `n_ensemble` is.
+        ``labels_`` are those of the samples of this call, as they came by.
+        """
+        interrupt: KeyboardInterrupt | None = None
+        with unchanged_on_error(self):
+            first = not hasattr(self, "_stream")
+            if first:
+                samples = self._check_fit(X, mask)
+                working = self._working(samples, fit=True)
+                recovery = UnionRecovery(self._plan(working), working)
+                recovery.start(streaming=True)
+                self._publish_fit(recovery)
+            else:
+                self._check_parameters()
+                self._check_same_clusters()
+                samples = self._check_new(X, mask)
+                working = self._working(samples)
+            block = working.whole()
+            with progress_bar(type(self).__name__, samples.n_samples, 1, self.verbose) as progress:
+                try:
+                    labels, residuals = self._stream.consume(block.payload, block.mask, None, progress)
+                    self.labels_ = self._rejected(labels, residuals, samples, working)
+                except KeyboardInterrupt as caught:  # the stream stands between two vectors
+                    interrupt = caught
+            self._publish(self._stream)
+        if interrupt is not None:
+            raise interrupt
+        return self
+
+    def fit_predict(self, X: Any, y: None = None, mask: Any = None) -> Array:
+        """Find the subspaces and return the labels of the samples."""
+        return self.fit(X, y, mask=mask).labels_
+
+    def fit_transform(self, X: Any, y: None = None, mask: Any = None) -> Array:
+        """Find the subspaces and return the residuals of the samples."""
+        return self.fit(X, y, mask=mask).transform(X, mask=mask)
+
+    # ---- what a fitted union can do
+
+    def predict(self, X: Any, mask: Any = None) -> Array:
+        """Label of the nearest subspace; -1 where too little is observed to tell, or for rejected outliers."""
+        samples = self._check_new(X, mask)
+        return self._label(samples, self._working(samples))
+
+    def transform(self, X: Any, mask: Any = None) -> Array:
+        """Residual of each unit-norm sample in each subspace, (n_samples, n_clusters), in [0, 1].
+
+        0 for a sample of zeros, NaN where too little is observed. With ``whiten=True`` in the whitened
+        coordinates.
+        """
+        working = self._working(self._check_new(X, mask))
+        measure = _core.residuals64 if working.dtype == np.float64 else _core.residuals32
+        parts = [measure(self._bases, b.payload, b.mask, n_threads()) for b in working.blocks()]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def score_samples(self, X: Any, mask: Any = None) -> Array:
+        """Minus the residual of each unit-norm sample in the nearest subspace: 0 is perfect, -1 is orthogonal."""
+        return -self._assign(self._working(self._check_new(X, mask)))[1]
+
+    def complete(self, X: Any, mask: Any = None) -> Array:
+        """Return X with its missing entries filled in from the nearest subspace; observed ones are kept.
+
+        A row stays NaN where it was missing if too little of it is observed.
+        """
+        samples = self._check_new(X, mask)
+        labels, residuals = self._assign(self._working(samples))
+        labels[residuals == 0] = np.maximum(labels[residuals == 0], 0)  # zeros lie in every subspace
+        out = np.empty(samples.data.shape, np.result_type(samples.data.dtype, samples.dtype))
+        fill = _core.fill_missing64 if samples.dtype == np.float64 else _core.fill_missing32
+        for block in samples.chunks():
+            observed, kept = observed_entries(samples, block.rows)
+            filled = np.full(kept.shape, np.nan, samples.dtype)
+            for k, places in _places_by_label(labels[block.rows], len(self.subspaces_)):
+                some = samples.take(np.arange(samples.n_samples)[block.rows][places])
+                part = np.zeros((len(places), samples.n_features), samples.dtype)
+                fill(self.subspaces_[k], some.payload, some.mask, part)
+                filled[places] = part
+            out[block.rows] = np.where(observed, kept, filled)
+        return out
+
+    # ---- checks
+
+    def _check_parameters(self) -> None:
+        check_integer("n_clusters", self.n_clusters, 1)
+        check_integer("n_ensemble", self.n_ensemble, 1)
+        check_integer("max_passes", self.max_passes, 1)
+        check_number("tol", self.tol, 0)
+        for name in ("whiten", "scaling", "polish", "reject_outliers"):
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                msg = f"{name}={getattr(self, name)!r} must be True or False"
+                raise InvalidInputError(msg)
+
+    def _check_fit(self, X: Any, mask: Any) -> Samples:
+        self._check_parameters()
+        samples = check_samples(self, X, mask, reset=True)
+        check_integer("n_clusters", self.n_clusters, 1, samples.n_samples, "n_samples = ")
+        self._dimensions(samples.n_features)
+        return samples
+
+    def _check_new(self, X: Any, mask: Any) -> Samples:
+        check_is_fitted(self)
+        return check_samples(self, X, mask, reset=False, dtype=self.subspaces_[0].dtype)
+
+    def _check_same_clusters(self) -> None:
+        now = [len(subspace) for subspace in self.subspaces_]
+        if list(self._dimensions(self.n_features_in_)) != now:
+            msg = (
+                f"n_clusters={self.n_clusters!r} and n_components={self.n_components!r} must stay as they were while a "
+                f"stream goes on ({len(now)} clusters of dimensions {now}); fit starts anew"
+            )
+            raise InvalidInputError(msg)
+
+    def _dimensions(self, n_features: int) -> tuple[int, ...]:
+        given = self.n_components
+        if isinstance(given, list | tuple | np.ndarray):
+            if len(given) != self.n_clusters:
+                msg = f"n_components={given!r} must be one integer or a list of n_clusters={self.n_clusters} integers"
+                raise InvalidInputError(msg)
+            return tuple(check_components(d, n_features) for d in given)
+        return (check_components(given, n_features),) * self.n_clusters
+
+    def _plan(self, working: Samples) -> UnionPlan:
+        dimensions = self._dimensions(self.n_features_in_)
+        init: str | list[Array]
+        if isinstance(self.init, str):
+            check_choice("init", self.init, tuple(_CANDIDATES))
+            init, default = self.init, _CANDIDATES[self.init] * self.n_clusters
+        else:
+            init, default = self._given_subspaces(dimensions, working.dtype), self.n_clusters
+        n_candidates = default if self.n_candidates is None else self.n_candidates
+        check_integer("n_candidates", n_candidates, self.n_clusters)
+        if self.n_neighbors is not None:
+            check_integer("n_neighbors", self.n_neighbors, 1)
+        return UnionPlan(
+            dimensions=dimensions,
+            init=init,
+            n_candidates=n_candidates,
+            n_neighbors=self.n_neighbors or 0,
+            scaling=bool(self.scaling),
+            polish=bool(self.polish),
+            step_size=self.step_size,
+            max_passes=self.max_passes,
+            tol=self.tol,
+            seed=seed_of(self.random_state),
+            n_threads=n_threads(),
+        )
+
+    def _given_subspaces(self, dimensions: tuple[int, ...], dtype: np.dtype[Any]) -> list[Array]:
+        if self.whiten:
+            msg = "init must be 'density' or 'farthest' with whiten=True, which changes the coordinates"
+            raise InvalidInputError(msg)
+        wanted = [(d, self.n_features_in_) for d in dimensions]
+        try:
+            arrays = [np.array(each, dtype, order="C") for each in self.init]
+        except (ValueError, TypeError) as error:
+            msg = f"init={self.init!r} must be 'density', 'farthest' or a list of arrays of numbers"
+            raise InvalidInputError(msg) from error
+        if [a.shape for a in arrays] != wanted:
+            msg = f"init has the shapes {[a.shape for a in arrays]}; they must be (d_i, n_features) = {wanted}"
+            raise InvalidInputError(msg)
+        for k, a in enumerate(arrays):
+            if not np.isfinite(a).all() or np.linalg.matrix_rank(a) < len(a):
+                msg = f"init[{k}] must have finite, linearly independent rows"
+                raise InvalidInputError(msg)
+        return [np.ascontiguousarray(np.linalg.qr(a.T)[0].T) for a in arrays]
+
+    # ---- the work
+
+    def _working(self, samples: Samples, *, fit: bool = False) -> Samples:
+        """Return the samples in the coordinates that the clusters are looked for in."""
+        if fit:
+            self._whitening = None
+            if self.whiten:
+                X = dense_rows(samples, np.arange(samples.n_samples)).astype(np.float64)
+                dimensions = self._dimensions(samples.n_features)
+                self._whitening = Whitening.of(X, dimensions, seed_of(self.random_state))
+        if self._whitening is None:
+            return samples
+        X = dense_rows(samples, np.arange(samples.n_samples)).astype(np.float64)
+        return Samples(self._whitening.apply(X), None, np.dtype(np.float64))
+
+    def _recover(self, recovery: UnionRecovery, progress: Any) -> UnionRecovery:
+        plan = recovery.plan
+        if len(plan.dimensions) == 1 and isinstance(plan.init, str):
+            self._recover_one(recovery)
+        elif self.n_ensemble > 1:
+            good = recovery.samples
+            return join_runs(plan, good, self.n_ensemble, lambda subspaces: self._lies_near(subspaces, good))
+        else:
+            recovery.run(progress)
+        return recovery
+
+    def _recover_one(self, recovery: UnionRecovery) -> None:
+        """One cluster is GASG21."""
+        plan, block, began = recovery.plan, recovery.samples.whole(), time.perf_counter()
+        X = block.payload
+        if isinstance(X, tuple):
+            X = sp.csr_matrix(X, shape=(recovery.samples.n_samples, recovery.samples.n_features))
+        one = GASG21(
+            plan.dimensions[0],
+            scaling=plan.scaling,
+            polish=plan.polish,
+            step_size=plan.step_size,
+            max_passes=plan.max_passes,
+            tol=plan.tol,
+            on_bad=self.on_bad,
+            random_state=plan.seed,
+            verbose=self.verbose,
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            one.fit(X, mask=block.mask)
+        recovery.adopt(one)
+        recovery.timings.update(seed=0.0, select=0.0, refine=time.perf_counter() - began)
+
+    def _lies_near(self, subspaces: list[Array], working: Samples) -> Array:
+        """Whether each sample is nearer to one of the subspaces than a random direction would be."""
+        assign = _core.assign64 if working.dtype == np.float64 else _core.assign32
+        block = working.whole()
+        labels, residuals = assign(subspaces, block.payload, block.mask, n_threads())
+        return _is_near(subspaces, labels, residuals, working)
+
+    def _assign(self, working: Samples) -> tuple[Array, Array]:
+        """Labels, -1 where nothing can be told, and residuals."""
+        assign = _core.assign64 if working.dtype == np.float64 else _core.assign32
+        parts = [assign(self._bases, b.payload, b.mask, n_threads()) for b in working.blocks()]
+        if len(parts) == 1:
+            return parts[0]
+        return np.concatenate([labels for labels, _ in parts]), np.concatenate([r for _, r in parts])
+
+    def _label(self, samples: Samples, working: Samples) -> Array:
+        return self._rejected(*self._assign(working), samples, working)
+
+    def _rejected(self, labels: Array, residuals: Array, samples: Samples, working: Samples) -> Array:
+        """Return the labels, -1 for outliers if they are to be rejected."""
+        if not self.reject_outliers:
+            return labels
+        good = _is_near(self._bases, labels, residuals, working)
+        if self._whitening is not None:
+            X = dense_rows(samples, np.arange(samples.n_samples)).astype(np.float64)
+            good &= ~self._whitening.is_outlier(X)
+        return np.where(good, labels, -1)
+
+    # ---- publishing
+
+    def _publish_fit(self, recovery: UnionRecovery) -> None:
+        self._publish(recovery.stream_from_here())
+        self._set_subspaces(recovery.subspaces)
+        self.history_ = recovery.history
+        self.n_passes_ = len(recovery.history)
+        self.status_ = recovery.status
+        self.converged_ = recovery.status in ("converged", "noise_floor")
+        self.estimated_angles_ = recovery.estimated_angles
+        self.timings_ = recovery.timings
+
+    def _publish(self, stream: _core.KSubspaces) -> None:
+        counters = stream.counters()
+        self._stream = stream
+        self._set_subspaces(stream.subspaces())
+        self.n_iter_ = counters["n_used"]
+        self.n_skipped_ = counters["n_seen"] - counters["n_used"]
+        self.diagnostics_ = without_entries(counters)
+
+    def _set_subspaces(self, bases: list[Array]) -> None:
+        whitening = self._whitening
+        self._bases = bases
+        self.subspaces_ = bases if whitening is None else [whitening.original(U) for U in bases]
+
+    def _warn_unless_converged(self) -> None:
+        if self.converged_ or (self.status_ == "max_passes" and self.tol == 0):
+            return
+        worst = int(np.argmax(self.estimated_angles_))
+        said = {
+            "max_passes": f"some subspace still moved by {np.max(self.history_[-1]['moved']):.1e} rad in the last pass "
+            f"(max_passes={self.max_passes}, tol={self.tol}). Raise max_passes; if that does not help, n_clusters or "
+            "n_components may be too small.",
+            "undetermined": f"the data does not determine all subspaces (that of cluster {worst} is known to "
+            f"{self.estimated_angles_[worst]:.1g} rad). Give more data or more entries of it, or use a smaller "
+            "n_clusters or n_components.",
+        }[self.status_]
+        warnings.warn(said, ConvergenceWarning, stacklevel=3)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.subspaces_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _is_near(subspaces: list[Array], labels: Array, residuals: Array, working: Samples) -> Array:
+    """Whether each sample is nearer to its subspace than a random direction would be to any of them."""
+    n_observed = np.concatenate([_count_observed(working, block.rows) for block in working.chunks()])
+    dimensions = np.array([len(subspace) for subspace in subspaces])
+    bound = null_residual(n_observed, dimensions[labels], len(subspaces))
+    return np.asarray((labels >= 0) & (residuals <= bound))
+
+
+def _count_observed(samples: Samples, rows: Any) -> Array:
+    return np.asarray(observed_entries(samples, rows)[0].sum(axis=1))
+
+
+def _places_by_label(labels: Array, n_clusters: int) -> Iterator[tuple[int, Array]]:
+    """Yield each label that occurs, and where."""
+    for k in range(n_clusters):
+        places = np.flatnonzero(labels == k)
+        if len(places):
+            yield k, places

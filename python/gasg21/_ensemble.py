@@ -1,0 +1,115 @@
+"""Several runs joined into one: what most of them put together belongs together."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.optimize import linear_sum_assignment
+from sklearn.cluster import KMeans
+
+from gasg21 import _core
+from gasg21._recovery import GASG21
+from gasg21._self_check import LOST, dense_rows
+from gasg21._union import UnionPlan, UnionRecovery
+from gasg21._validation import Array, Samples
+from gasg21.exceptions import ConvergenceWarning, InvalidInputError
+
+_AT_MOST = 20_000  # samples: the runs are joined by a matrix of this squared
+
+
+def join_runs(plan: UnionPlan, samples: Samples, n_runs: int, inliers: Callable[[list[Array]], Array]) -> UnionRecovery:
+    """Run n_runs times from different seeds, join the better half, and refit each cluster.
+
+    ``inliers(subspaces)`` says which samples lie on one of the subspaces; the others are not joined.
+    """
+    if samples.n_samples > _AT_MOST:
+        msg = (
+            f"n_ensemble={n_runs} joins the runs by a matrix of n_samples x n_samples, so that X may have at most "
+            f"{_AT_MOST} samples, not {samples.n_samples}; use n_ensemble=1"
+        )
+        raise InvalidInputError(msg)
+    runs = _run_all(plan, samples, n_runs)
+    block = samples.whole()
+    measure = _core.residuals64 if samples.dtype == np.float64 else _core.residuals32
+    residuals = [measure(run.subspaces, block.payload, block.mask, plan.n_threads).astype(np.float64) for run in runs]
+    with np.errstate(invalid="ignore"):
+        nearest = [np.min(r, axis=1) for r in residuals]
+    best = np.argsort([np.nansum(r) for r in nearest], kind="stable")[: max(1, n_runs // 2)]
+    recovery = runs[int(best[0])]
+    joined = np.flatnonzero(inliers(recovery.subspaces) & ~np.isnan(nearest[best[0]]))
+    if len(joined) <= 2 * len(plan.dimensions):  # too few to be joined
+        return recovery
+    labels = spectral_labels(_co_association([residuals[b][joined] for b in best]), len(plan.dimensions), plan.seed)
+    members = [joined[labels == k] for k in range(len(plan.dimensions))]
+    _refit(recovery, [dense_rows(samples, rows) for rows in members])
+    return recovery
+
+
+def spectral_labels(affinity: Array, n_clusters: int, seed: int) -> Array:
+    """Cluster by the leading eigenvectors of the normalised affinity (Ng, Jordan and Weiss, 2001)."""
+    affinity = affinity - np.diag(np.diag(affinity))
+    degree = np.sqrt(np.maximum(affinity.sum(axis=1), np.finfo(np.float64).tiny))
+    m = len(affinity)
+    vectors = eigh(affinity / degree[:, None] / degree, subset_by_index=[m - n_clusters, m - 1])[1]
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    vectors = vectors / np.where(lengths > 0, lengths, 1)
+    return np.asarray(KMeans(n_clusters, n_init=15, random_state=seed % 2**32).fit_predict(vectors))
+
+
+def _run_all(plan: UnionPlan, samples: Samples, n_runs: int) -> list[UnionRecovery]:
+    seeds = np.random.SeedSequence(plan.seed).generate_state(n_runs, np.uint64)
+    plans = [dataclasses.replace(plan, seed=int(seed), n_threads=1) for seed in seeds]
+    runs = [UnionRecovery(each, samples) for each in plans]
+    pool = ThreadPoolExecutor(plan.n_threads)
+    try:
+        list(pool.map(lambda run: run.run(None), runs))
+    finally:
+        pool.shutdown(cancel_futures=True)
+    return runs
+
+
+def _co_association(residuals: list[Array]) -> Array:
+    """Sum over the runs of how likely two samples belong to the same subspace."""
+    m = len(residuals[0])
+    total = np.zeros((m, m))
+    for each in residuals:
+        nearest = each.min(axis=1, keepdims=True)
+        scale = max(float(np.median(nearest)), float(np.finfo(np.float64).tiny))
+        with np.errstate(invalid="ignore"):
+            belongs = np.exp(-np.nan_to_num((each - nearest) / scale, nan=np.inf))
+        belongs /= belongs.sum(axis=1, keepdims=True)
+        total += belongs @ belongs.T
+    return total
+
+
+def _refit(recovery: UnionRecovery, members: list[Array]) -> None:
+    """Fit each cluster by itself, so that labels and subspaces agree."""
+    plan = recovery.plan
+    order = _match_dimensions(members, plan.dimensions)
+    recovery.status, recovery.left_stream = "noise_floor", True
+    for k, d in enumerate(plan.dimensions):
+        X = members[order[k]]
+        if len(X) <= d + 1:  # any subspace can be put through so few: the run's own stays
+            recovery.estimated_angles[k] = np.pi / 2
+        else:
+            one = GASG21(d, scaling=plan.scaling, init="spherical_pca", tol=plan.tol, random_state=plan.seed)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                one.fit(X)
+            recovery.subspaces[k] = one.components_
+            recovery.estimated_angles[k] = one.estimated_angle_
+    if recovery.estimated_angles.max() > LOST:
+        recovery.status = "undetermined"
+
+
+def _match_dimensions(members: list[Array], dimensions: tuple[int, ...]) -> Array:
+    """Return which cluster gets which dimension: the larger ones go where they help most."""
+    if len(set(dimensions)) == 1:
+        return np.arange(len(dimensions))
+    spread = [np.linalg.svd(np.nan_to_num(X), compute_uv=False) ** 2 for X in members]
+    return np.asarray(linear_sum_assignment([[s[d:].sum() for s in spread] for d in dimensions])[1])

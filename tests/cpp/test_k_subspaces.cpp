@@ -1,0 +1,161 @@
+// k_subspaces.hpp: each vector moves the nearest subspace as a tracker would, and no other.
+#include <gasg21/k_subspaces.hpp>
+#include <gasg21/run.hpp>
+#include <gasg21/scaling.hpp>
+
+#include "union_support.hpp"
+
+using gasg21::AdaptiveStep;
+using gasg21::CovarianceScaling;
+using gasg21::DenseSample;
+using gasg21::DenseView;
+using gasg21::KSubspaces;
+using gasg21::Parallel;
+using gasg21::StepOutcome;
+using gasg21::SubspaceBank;
+using gasg21::Tracker;
+using support::gaussian;
+using support::quiet_nan;
+using support::Random;
+using support::same;
+using support::same_bits;
+using support::Union;
+using support::uword;
+
+namespace {
+
+/// The true subspaces, turned by about `by`.
+template <class T>
+std::vector<arma::Mat<T>> near(Union<T>& problem, double by) {
+  std::vector<arma::Mat<T>> bases;
+  for (const auto& U : problem.truth) {
+    arma::Mat<T> V = U + T(by) * gaussian<T>(U.n_rows, U.n_cols, problem.random);
+    REQUIRE(gasg21::orthonormalize(V));
+    bases.push_back(V);
+  }
+  return bases;
+}
+
+}  // namespace
+
+TEST_CASE("one subspace is a tracker, to the bit") {
+  Union<double> problem(30, {3}, 200, 100, 0.3, 0, 1);
+  Random random(7);
+  const arma::mat start = gasg21::random_basis<double>(30, 3, random);
+  KSubspaces<double> k({start});
+  Tracker<double> one(start);
+  for (uword j = 0; j < problem.X.n_cols; ++j) {
+    const auto a = k.update(arma::vec(problem.X.col(j)));
+    const auto b = one.update(arma::vec(problem.X.col(j)));
+    REQUIRE(a.outcome == b.outcome);
+    REQUIRE(a.cluster == 0);
+    REQUIRE(a.residual == b.residual);
+  }
+  CHECK(same_bits(k.basis(0), one.basis()));
+}
+
+TEST_CASE_TEMPLATE("each vector moves the nearest subspace, and no other", T, double, float) {
+  Union<T> problem(40, {2, 3, 4}, 60, 60, 0.3, 0, 2);
+  KSubspaces<T> k(near(problem, 0.05));
+  std::vector<Tracker<T>> trackers;
+  for (uword c = 0; c < 3; ++c) trackers.emplace_back(k.basis(c));
+  for (uword j = 0; j < problem.X.n_cols; ++j) {
+    const arma::Col<T> x = problem.X.col(j);
+    const auto nearest = k.nearest(DenseSample<T>{x.memptr()});
+    const auto report = k.update(x);
+    REQUIRE(report.cluster == nearest.cluster);
+    trackers[report.cluster].update(x);
+    for (uword c = 0; c < 3; ++c) REQUIRE(same_bits(k.basis(c), trackers[c].basis()));
+  }
+}
+
+TEST_CASE("the subspaces of a union are found from a start nearby") {
+  Union<double> problem(60, same(4, 3), 60, 240, 0.3, 0, 3);
+  gasg21::AdaptiveStepOptions options;
+  options.eta0 = 0.1;
+  options.mu_max = 6;
+  KSubspaces<double, AdaptiveStep, CovarianceScaling> k(near(problem, 0.08), AdaptiveStep(options));
+  const DenseView<double> view(problem.X);
+  for (int pass = 0; pass < 15; ++pass) gasg21::run(k, view, k.random().permutation(view.n_cols));
+  CHECK(problem.worst(k.bases()) < 1e-8);
+  const auto all = gasg21::assign(SubspaceBank<double>(k.bases()), view, Parallel(2));
+  for (uword j = 0; j < view.n_cols; ++j) {
+    if (problem.labels[j] == 4) continue;
+    CHECK(all.labels[j] == problem.labels[j]);
+    CHECK(all.residuals[j] < 1e-6);
+  }
+}
+
+TEST_CASE("a stream that is resumed is the stream that was never stopped, bit for bit") {
+  Union<double> problem(30, {2, 3}, 100, 50, 0.3, 0, 4);
+  using K = KSubspaces<double, AdaptiveStep, CovarianceScaling>;
+  K whole(near(problem, 0.1), AdaptiveStep(), 5);
+  K part = whole;
+  const DenseView<double> view(problem.X);
+  const arma::uvec order = whole.random().permutation(view.n_cols);
+  REQUIRE(arma::all(order == part.random().permutation(view.n_cols)));
+  gasg21::run(whole, view, order);
+  gasg21::run(part, view, arma::uvec(order.head(100)));
+  K resumed(part.state());
+  gasg21::run(resumed, view, arma::uvec(order.tail(view.n_cols - 100)));
+  for (uword c = 0; c < 2; ++c) CHECK(same_bits(resumed.basis(c), whole.basis(c)));
+  CHECK(resumed.random().next() == whole.random().next());
+  CHECK(resumed.counters().seen() == view.n_cols);
+}
+
+TEST_CASE("vectors that no subspace can take are counted and change nothing") {
+  Union<double> problem(10, {2, 3}, 5, 0, 0, 0, 5);
+  KSubspaces<double> k(problem.truth);
+  arma::vec x(10, arma::fill::zeros);
+  CHECK(k.update(x).outcome == StepOutcome::zero);
+  x.fill(quiet_nan<double>);
+  CHECK(k.update(x).outcome == StepOutcome::all_missing);
+  x[3] = 1;
+  x[4] = 2;
+  const auto few = k.update(x);
+  CHECK(few.outcome == StepOutcome::too_few_entries);
+  CHECK(few.cluster == 2);
+  x[3] = arma::datum::inf;
+  CHECK(k.update(x).outcome == StepOutcome::not_finite);
+  x[3] = 1;
+  x[5] = 0.5;  // three entries: enough for the first subspace, not for the second
+  CHECK(k.update(x).cluster == 0);
+  CHECK(k.counters().seen() == 5);
+  CHECK(k.counters().skipped() == 4);
+  CHECK(same_bits(k.basis(1), problem.truth[1]));
+}
+
+TEST_CASE("sparse vectors are taken as dense ones with NaN") {
+  Union<double> problem(30, {2, 3}, 50, 30, 0.4, 0, 6);
+  KSubspaces<double> dense(near(problem, 0.1));
+  KSubspaces<double> sparse(dense.bases());
+  for (uword j = 0; j < problem.X.n_cols; ++j) {
+    const arma::vec x = problem.X.col(j);
+    const arma::uvec rows = arma::find_finite(x);
+    CHECK(dense.update(x).cluster == sparse.update(arma::vec(x.elem(rows)), rows).cluster);
+  }
+  for (uword c = 0; c < 2; ++c) CHECK(same_bits(dense.basis(c), sparse.basis(c)));
+}
+
+TEST_CASE("what does not fit is refused") {
+  Random random(7);
+  const arma::mat U = gasg21::random_basis<double>(10, 2, random);
+  KSubspaces<double> k({U, U});
+  CHECK(support::contains(support::complaint([&] { k.update(arma::vec(9)); }), "n = 10"));
+  CHECK(
+      support::contains(support::complaint([&] { k.restart({U}, {AdaptiveStep()}); }), "2 bases"));
+  CHECK_FALSE(support::complaint([&] {
+                KSubspaces<double>({arma::mat(10, 2, arma::fill::ones)});
+              }).empty());
+}
+
+TEST_CASE("assignment does not depend on the number of threads, and can be stopped") {
+  Union<double> problem(30, same(3, 2), 100, 100, 0.3, 0.01, 8);
+  const SubspaceBank<double> bank(problem.truth);
+  const DenseView<double> view(problem.X);
+  const auto one = gasg21::assign(bank, view, Parallel(1));
+  const auto three = gasg21::assign(bank, view, Parallel(3));
+  CHECK(arma::all(one.labels == three.labels));
+  CHECK(same_bits<double>(one.residuals, three.residuals));
+  CHECK_THROWS_AS(gasg21::assign(bank, view, Parallel(1, [] { return true; })), gasg21::Stopped);
+}
