@@ -88,7 +88,7 @@ def stream_alone(p: Any, seed: int, updates: int, **parameters) -> Any:
 
 
 def paper(options) -> None:
-    """The paper's tables over Q and over outliers."""
+    """Reproduce the paper's tables over Q and over outliers."""
     seeds = range(2 if options.quick else 10)
     print(f"K = 20, d = 3, n = 100, 30 % missing, stream alone, {len(seeds)} seeds; mean of worst, median, mean angles")
     print("  init farthest, scaling=False (the paper's algorithm), 50 % outliers, 40 000 updates:")
@@ -148,7 +148,7 @@ def polish(options) -> None:
 
 
 def random_starts(options) -> None:
-    """Whether the repair finds all subspaces from random starts."""
+    """Show whether the repair finds all subspaces from random starts."""
     seeds = range(3 if options.quick else 10)
     print(f"\n{len(seeds)} random starts, K = 20, noise 0.01: runs in which a subspace is lost")
     for outliers in (0.5, 0.7, 0.8):
@@ -170,7 +170,7 @@ def labels(options) -> None:
     print(f"\nreject_outliers=True, K = 20, {len(seeds)} seeds: least precision, recall; most inliers called outliers")
     for outliers in (0.0, 0.3, 0.5, 0.7):
         for noise in (0.0, 0.01, 0.1):
-            precision, recall, false, wrong = [], [], [], []
+            precision, recall, false = [], [], []
             for s in seeds:
                 p = paper_problem(outliers, s, noise=noise)
                 said = KGASG21(20, 3, reject_outliers=True, random_state=s).fit_predict(p.data) == -1

@@ -112,7 +112,7 @@ def farthest_insertion(X, n_candidates, d, rng):
     """Algorithm 3, step 1: candidates that fit the d + 3 nearest neighbours of farthest-inserted points."""
     Z = np.nan_to_num(X)
     Z = Z / np.linalg.norm(Z, axis=1, keepdims=True)
-    cosines = np.abs(Z @ Z.T)
+    cosines = Z @ Z.T
     seed, distance, candidates = rng.integers(len(Z)), np.full(len(Z), np.inf), []
     for _ in range(n_candidates):
         neighbours = np.argsort(-cosines[seed], kind="stable")[: d + 3]

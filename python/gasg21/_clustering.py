@@ -105,6 +105,8 @@ class KGASG21(
     labels_ : ndarray of shape (n_samples,)
         Cluster of each training sample; -1 where too little is observed to tell, and for outliers with
         ``reject_outliers=True``.
+    residuals_ : ndarray of shape (n_samples,)
+        After `partial_fit`: how far each of its samples was from its subspace, NaN if it could not be told.
     n_iter_ : int
         Vectors used by the stream.
     n_passes_ : int
@@ -140,6 +142,7 @@ class KGASG21(
 
     subspaces_: list[Array]
     labels_: Array
+    residuals_: Array
     n_features_in_: int
     n_iter_: int
     n_passes_: int
@@ -241,7 +244,8 @@ class KGASG21(
 
         The first call selects where to start from its samples, as `fit` does (there must be enough of
         them: some ten per cluster and dimension), and later ones go on. One run, whatever `n_ensemble` is.
-        ``labels_`` are those of the samples of this call, as they came by.
+        ``labels_`` and ``residuals_`` are those of the samples of this call, as they came by: before each
+        moved its subspace.
         """
         interrupt: KeyboardInterrupt | None = None
         with unchanged_on_error(self):
@@ -261,6 +265,7 @@ class KGASG21(
             with progress_bar(type(self).__name__, samples.n_samples, 1, self.verbose) as progress:
                 try:
                     labels, residuals = self._stream.consume(block.payload, block.mask, None, progress)
+                    self.residuals_ = residuals
                     self.labels_ = self._rejected(labels, residuals, samples, working)
                 except KeyboardInterrupt as caught:  # the stream stands between two vectors
                     interrupt = caught

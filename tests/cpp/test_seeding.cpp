@@ -202,12 +202,11 @@ TEST_CASE("a candidate is chosen for each dimension, small ones first") {
 }
 
 TEST_CASE("seeding that is stopped says so") {
-  const Union<double> problem(20, same(2, 2), 30, 0, 0, 0, 10);
+  const Union<double> problem(20, same(2, 2), 60, 0, 0, 0, 10);
   const auto samples = all_of(problem.X);
   const Parallel stopping(1, [] { return true; });
   Random random(1);
   CHECK_THROWS_AS(gasg21::densities(samples, 3, stopping), gasg21::Stopped);
-  CHECK_THROWS_AS(gasg21::farthest_candidates(samples, {same(2, 2), 5, 0}, random, stopping)
-                      .measure(samples, stopping),
-                  gasg21::Stopped);
+  auto candidates = gasg21::farthest_candidates(samples, {same(2, 2), 5, 0}, random, Parallel());
+  CHECK_THROWS_AS(candidates.measure(samples, stopping), gasg21::Stopped);
 }

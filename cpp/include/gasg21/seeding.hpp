@@ -51,9 +51,11 @@ class SeedSamples {
   DenseSample<T> sample(uword j) const { return {Z_.colptr(j), mask_.colptr(j)}; }
   const T* column(uword j) const { return Z_.colptr(j); }
   bool observed(uword i, uword j) const { return mask_(i, j) != 0; }
-  /// The cosine of the angle between two lines, missing entries taken as 0.
+  /// The cosine of the angle between two samples, missing entries taken as 0. With its sign: a
+  /// point and its mirror image are no neighbours, though one line holds both. (Lines were as good
+  /// on random subspaces and worse on motions, which lie on affine ones.)
   T cosine(uword i, uword j) const {
-    return std::min(T(1), std::abs(kernels::dot(column(i), column(j), n_rows)));
+    return std::min(T(1), kernels::dot(column(i), column(j), n_rows));
   }
   /// Where sample j is in the data.
   uword place(uword j) const { return columns_[j]; }
@@ -143,7 +145,7 @@ arma::vec densities(const SeedSamples<T>& samples, uword count, const Parallel& 
                    [&](uword task, std::vector<T>& cosines) {
                      for (uword j = task * chunk; j < std::min(m, (task + 1) * chunk); ++j) {
                        for (uword i = 0; i < m; ++i)
-                         cosines[i] = i == j ? T(-1) : samples.cosine(i, j);
+                         cosines[i] = i == j ? T(-2) : samples.cosine(i, j);
                        const auto end = cosines.begin() + std::ptrdiff_t(count);
                        std::nth_element(cosines.begin(), end - 1, cosines.end(), std::greater<T>());
                        // sorted, so that the sum does not depend on how the selection went
@@ -212,7 +214,7 @@ inline std::vector<uword> distinct(std::vector<uword> values) {
   return values;
 }
 
-/// The samples nearest to the line through sample j, j itself first.
+/// The samples nearest to sample j, itself first.
 template <class T>
 std::vector<uword> neighbours(const arma::Col<T>& cosines, uword j, uword count) {
   arma::Col<T> closeness = cosines;
@@ -242,7 +244,7 @@ Candidates<T> farthest_candidates(const SeedSamples<T>& samples, const SeedingOp
                                   Random& random, const Parallel& parallel) {
   const uword m = samples.n_cols, Q = std::min(options.n_candidates, m);
   Candidates<T> candidates;
-  arma::vec distance(m, arma::fill::value(2.0));  // squared, to the nearest seed: 2 at most
+  arma::vec distance(m, arma::fill::value(4.0));  // squared, to the nearest seed: 4 at most
   for (uword q = 0; q < Q; ++q) {
     const uword seed = random.weighted_index(distance);
     const arma::Col<T> cosines = detail::cosines_to(samples, seed, parallel);
@@ -267,7 +269,7 @@ Candidates<T> density_candidates(const SeedSamples<T>& samples, const arma::vec&
                                  Random& random, const Parallel& parallel) {
   constexpr int rounds = 3;
   const uword m = samples.n_cols;
-  const arma::vec dense = arma::pow(density / density.max(), 8);
+  const arma::vec dense = arma::pow(arma::clamp(density / density.max(), 0, 1), 8);
   arma::Col<T> residual(m, arma::fill::ones);
   candidates.measure(samples, parallel);
   for (const auto& r : candidates.residuals) residual = arma::min(residual, r);
@@ -338,6 +340,14 @@ std::vector<uword> greedy_select(const Candidates<T>& candidates,
     nearest = arma::min(nearest, candidates.residuals[q]);
   }
   return chosen;
+}
+
+/// The sum over samples of the distance to the nearest of those chosen.
+template <class T>
+double selection_cost(const Candidates<T>& candidates, const std::vector<uword>& chosen) {
+  arma::Col<T> nearest(candidates.residuals.at(0).n_elem, arma::fill::ones);
+  for (const uword q : chosen) nearest = arma::min(nearest, candidates.residuals[q]);
+  return double(arma::accu(nearest));
 }
 
 /// Exchanges chosen candidates for better ones, one at a time, until none is left or after `sweeps`
