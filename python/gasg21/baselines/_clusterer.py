@@ -1,0 +1,63 @@
+"""What the clustering methods share: the door, and the warning of an unfinished iteration."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.validation import validate_data
+
+from gasg21._validation import Array, check_integer
+from gasg21.exceptions import ConvergenceWarning, InvalidInputError
+
+
+class SubspaceClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+    """A method that puts complete samples into n_clusters clusters, one for each subspace."""
+
+    n_clusters: int
+    labels_: Array
+    n_iter_: int
+    converged_: bool
+
+    def _check_data(self, X: Any, *, reset: bool = True) -> Array:
+        """Return X as a new float64 array; refuse what is not a complete, finite, dense matrix."""
+        name = type(self).__name__
+        if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+            self._refuse_missing(int(np.ma.count_masked(X)), "masked")
+        X = validate_data(
+            self, X, reset=reset, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=2 if reset else 1
+        )
+        if missing := int(np.isnan(X).sum()):
+            self._refuse_missing(missing, "NaN")
+        if not np.isfinite(X).all():
+            row, column = np.argwhere(~np.isfinite(X))[0]
+            msg = f"Input X contains infinity at row {row}, column {column}; {name} needs finite entries"
+            raise InvalidInputError(msg)
+        return np.asarray(X)
+
+    def _check_clusters(self, n_samples: int) -> int:
+        return check_integer("n_clusters", self.n_clusters, 1, n_samples, "n_samples = ")
+
+    def _finish(self, labels: Array, n_iter: int, converged: bool) -> None:
+        self.labels_, self.n_iter_, self.converged_ = labels, n_iter, converged
+        if not converged:
+            name = type(self).__name__
+            msg = f"{name} stopped after max_iter={n_iter} iterations, before it reached its tolerance"
+            warnings.warn(msg, ConvergenceWarning, stacklevel=3)
+
+    def _refuse_missing(self, count: int, how: str) -> None:
+        msg = (
+            f"Input X has {count} missing entries ({how}); {type(self).__name__} needs complete samples: "
+            "fill them in first, for instance by GASG21(...).fit(X).complete(X)"
+        )
+        raise InvalidInputError(msg)
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """Refuse a value that is not True or False."""
+    if not isinstance(value, bool | np.bool_):
+        msg = f"{name}={value!r} must be True or False"
+        raise InvalidInputError(msg)
+    return bool(value)
