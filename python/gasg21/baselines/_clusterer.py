@@ -25,7 +25,7 @@ class SubspaceClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """Return X as a new float64 array; refuse what is not a complete, finite, dense matrix."""
         name = type(self).__name__
         if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-            self._refuse_missing(int(np.ma.count_masked(X)), "masked")
+            self._refuse_missing(int(np.ma.getmaskarray(X).sum()), "masked")
         X = validate_data(
             self, X, reset=reset, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=2 if reset else 1
         )

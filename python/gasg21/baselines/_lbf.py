@@ -50,6 +50,9 @@ class LBF(SubspaceClusterer):
         n_components + 1.
     step : int, default 2
         By so many samples it grows.
+    refine : int, default 0
+        Rounds of K-flats at most after that: least-squares flats of the clusters, clusters of the nearest
+        flats. Better for noisy samples, worse with outliers.
     tol : float, default 0
         Stop when a pass over the flats lowers the energy by at most this share of it.
     max_iter : int, default 5
@@ -102,6 +105,7 @@ class LBF(SubspaceClusterer):
         n_candidates: int | None = None,
         start: int | None = None,
         step: int = 2,
+        refine: int = 0,
         tol: float = 0.0,
         max_iter: int = 5,
         random_state: Any = None,
@@ -111,6 +115,7 @@ class LBF(SubspaceClusterer):
         self.n_candidates = n_candidates
         self.start = start
         self.step = step
+        self.refine = refine
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
@@ -126,8 +131,15 @@ class LBF(SubspaceClusterer):
         distances = _distances(X, means, components)
         chosen, n_iter, converged = _choose(distances, K, rng, tol, max_iter)
         self.means_, self.components_ = means[chosen], components[chosen]
-        self.energy_ = float(distances[chosen].min(axis=0).sum())
-        self._finish(distances[chosen].argmin(axis=0), n_iter, converged)
+        distances = distances[chosen]
+        for _ in range(check_integer("refine", self.refine, 0)):
+            before = distances.argmin(axis=0)
+            _fit_clusters(X, before, self.means_, self.components_)
+            distances = _distances(X, self.means_, self.components_)
+            if np.array_equal(before, distances.argmin(axis=0)):
+                break
+        self.energy_ = float(distances.min(axis=0).sum())
+        self._finish(distances.argmin(axis=0), n_iter, converged)
         return self
 
     def predict(self, X: Any) -> Array:
@@ -199,7 +211,7 @@ def _betas(X: Array, neighbors: Array, d: int) -> Array:
         points = X[neighbors[first : first + block]]
         points = points - points.mean(axis=1, keepdims=True)
         out[first : first + block] = _tail(points, d)
-    return np.sqrt(out / size)
+    return np.asarray(np.sqrt(out / size))
 
 
 def _tail(points: Array, d: int) -> Array:
@@ -221,6 +233,15 @@ def _fit_flat(points: Array, d: int) -> tuple[Array, Array]:
     return mean, directions[:d]
 
 
+def _fit_clusters(X: Array, labels: Array, means: Array, components: Array) -> None:
+    """Fit the flats to their clusters, in place; one with too few samples stays as it is."""
+    d = components.shape[1]
+    for k in range(len(means)):
+        members = X[labels == k]
+        if len(members) > d:
+            means[k], components[k] = _fit_flat(members, d)
+
+
 def _distances(X: Array, means: Array, components: Array) -> Array:
     """Return the distance of each sample to each flat, shape (flats, samples)."""
     out = np.empty((len(means), len(X)))
@@ -230,9 +251,7 @@ def _distances(X: Array, means: Array, components: Array) -> Array:
     return out
 
 
-def _choose(
-    distances: Array, K: int, rng: np.random.Generator, tol: float, max_iter: int
-) -> tuple[Array, int, bool]:
+def _choose(distances: Array, K: int, rng: np.random.Generator, tol: float, max_iter: int) -> tuple[Array, int, bool]:
     """Return K candidates of small energy: each in turn is exchanged for the best (Algorithm 2)."""
     chosen = rng.choice(len(distances), K, replace=False)
     energy = distances[chosen].min(axis=0).sum()

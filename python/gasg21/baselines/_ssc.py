@@ -22,10 +22,10 @@ class SSC(SubspaceClusterer):
 
         min over C of |C|_1 + alpha / (2 mu) |X - C X|^2    subject to    diag(C) = 0 (and C 1 = 1),
 
-    with one sample per row of X and mu = min_i max_{j != i} |x_i . x_j|, so that no row of C vanishes for
-    alpha > 1; solved by ADMM. Then, as in the authors' code: of every row the largest coefficients that
-    make up a share ``keep`` of its sum, divided by the largest; |C| + |C|' is the affinity, cut by spectral
-    clustering.
+    with one sample per row of X and mu = min_i max_{j != i} |x_i . x_j|, so that for alpha > 1 every sample
+    has neighbours (but those that are zero, or orthogonal to all others); solved by ADMM. Then, as in the
+    authors' code: of every row the largest coefficients that make up a share ``keep`` of its sum, divided
+    by the largest; |C| + |C|' is the affinity, cut by spectral clustering.
 
     Prefer it for a few thousand complete samples, also when subspaces are dependent or affine, or of
     different dimensions (it needs none). Nothing in it scales beyond n_samples x n_samples matrices, and it
@@ -129,21 +129,17 @@ class SSC(SubspaceClusterer):
 
 
 def _largest_useful_penalty(X: Array) -> float:
-    """Return mu = min_i max_{j != i} |x_i . x_j|, Eq. (14)."""
+    """Return mu = min_i max_{j != i} |x_i . x_j|, Eq. (14), over the samples that others can represent."""
     products = np.abs(X @ X.T)
     np.fill_diagonal(products, 0)
     largest = products.max(axis=1)
-    mu = float(largest.min())
-    if mu <= np.finfo(float).tiny:
-        row = int(largest.argmin())
-        msg = f"row {row} of X is zero, or orthogonal to all others: no other sample can represent it, as SSC needs"
+    if not largest.any():
+        msg = f"the samples of X, shape {X.shape}, are zero or orthogonal to each other: none can represent another"
         raise InvalidInputError(msg)
-    return mu
+    return float(largest[largest > 0].min())
 
 
-def _represent(
-    X: Array, weight: float, rho: float, affine: bool, tol: float, max_iter: int
-) -> tuple[Array, int, bool]:
+def _represent(X: Array, weight: float, rho: float, affine: bool, tol: float, max_iter: int) -> tuple[Array, int, bool]:
     """Solve min |C|_1 + weight/2 |X - C X|^2 by ADMM (Algorithm 2 of the appendix, transposed).
 
     A = argmin of weight/2 |X - A X|^2 + rho/2 |A - C + D/rho|^2 + rho/2 |A 1 - 1 + e/rho|^2 needs the
