@@ -88,6 +88,24 @@ def test_bad_parameters_are_named(method, parameters, message, union):
         method(**parameters).fit(union.data)
 
 
+@pytest.mark.parametrize("method", ALL)
+def test_a_refused_fit_changes_nothing(method, union):
+    model = method(3, random_state=0).fit(union.data)
+    before = dict(vars(model))
+    model.set_params(max_iter=-1)
+    with pytest.raises(InvalidInputError, match="max_iter=-1"):
+        model.fit(union.data[:, :5])
+    after = {**vars(model), "max_iter": before["max_iter"]}
+    assert after.keys() == before.keys()
+    assert all(after[name] is before[name] for name in before)
+
+
+@pytest.mark.parametrize("method", ALL)
+def test_entries_whose_squares_overflow_are_refused(method, union):
+    with pytest.raises(InvalidInputError, match=r"entry of size 1e\+200; .* at most 1e\+100"):
+        method().fit(np.where(np.eye(60, 20, dtype=bool), 1e200, union.data))
+
+
 def test_samples_without_content_are_refused(union):
     with pytest.raises(InvalidInputError, match="is zero everywhere"):
         LRR().fit(np.zeros((5, 3)))

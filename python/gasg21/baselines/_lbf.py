@@ -120,27 +120,27 @@ class LBF(SubspaceClusterer):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def fit(self, X: Any, y: None = None) -> LBF:
-        """Find the flats of X (n_samples, n_features) and the cluster of each sample."""
-        X = self._check_data(X)
-        K, d, Q, start, step, tol, max_iter = self._check_parameters(X)
+    def _cluster(self, X: Array, n_clusters: int) -> tuple[Array, int, bool]:
+        d, Q, start, step = self._check_parameters(X, n_clusters)
+        tol = check_number("tol", self.tol, 0)
+        max_iter = check_integer("max_iter", self.max_iter, 1)
+        refine = check_integer("refine", self.refine, 0)
         rng = np.random.default_rng(seed_of(self.random_state))
 
         seeds = rng.choice(len(X), Q, replace=False)
         means, components, self.neighborhood_sizes_ = _candidates(X, seeds, d, start, step)
         distances = _distances(X, means, components)
-        chosen, n_iter, converged = _choose(distances, K, rng, tol, max_iter)
+        chosen, n_iter, converged = _choose(distances, n_clusters, rng, tol, max_iter)
         self.means_, self.components_ = means[chosen], components[chosen]
         distances = distances[chosen]
-        for _ in range(check_integer("refine", self.refine, 0)):
+        for _ in range(refine):
             before = distances.argmin(axis=0)
             _fit_clusters(X, before, self.means_, self.components_)
             distances = _distances(X, self.means_, self.components_)
             if np.array_equal(before, distances.argmin(axis=0)):
                 break
         self.energy_ = float(distances.min(axis=0).sum())
-        self._finish(distances.argmin(axis=0), n_iter, converged)
-        return self
+        return distances.argmin(axis=0), n_iter, converged
 
     def predict(self, X: Any) -> Array:
         """Return the nearest flat of each sample."""
@@ -148,9 +148,8 @@ class LBF(SubspaceClusterer):
         X = self._check_data(X, reset=False)
         return np.asarray(_distances(X, self.means_, self.components_).argmin(axis=0))
 
-    def _check_parameters(self, X: Array) -> tuple[int, int, int, int, int, float, int]:
+    def _check_parameters(self, X: Array, K: int) -> tuple[int, int, int, int]:
         m, n = X.shape
-        K = self._check_clusters(m)
         if n < 2:
             msg = f"n_features={n}: at least 2 are needed, for flats of dimension n_components={self.n_components!r}"
             raise InvalidInputError(msg)
@@ -164,9 +163,7 @@ class LBF(SubspaceClusterer):
         start = min(max(2 * d, d + 1), m)
         if self.start is not None:
             start = check_integer("start", self.start, d + 1, m, "n_samples = ")
-        step = check_integer("step", self.step, 1)
-        tol = check_number("tol", self.tol, 0)
-        return K, d, Q, start, step, tol, check_integer("max_iter", self.max_iter, 1)
+        return d, Q, start, check_integer("step", self.step, 1)
 
 
 def _candidates(X: Array, seeds: Array, d: int, start: int, step: int) -> tuple[Array, Array, Array]:
@@ -181,7 +178,7 @@ def _candidates(X: Array, seeds: Array, d: int, start: int, step: int) -> tuple[
 
 
 def _neighborhood_sizes(X: Array, order: Array, radius: Array, d: int, start: int, step: int) -> Array:
-    """Return the size of the first minimum of beta for each candidate (Algorithm 1)."""
+    """Return the size of the first minimum of beta for each candidate."""
     m, count = len(X), len(order)
     sizes = np.full(count, start)
     least, before, last = np.full(count, np.inf), np.full(count, np.inf), np.full(count, np.inf)
@@ -189,7 +186,7 @@ def _neighborhood_sizes(X: Array, order: Array, radius: Array, d: int, start: in
     for k, size in enumerate(range(start, m + 1, step)):
         now = _betas(X, order[growing, :size], d)
         now = np.divide(now, radius[growing, size - 1], out=np.zeros_like(now), where=now > 0)
-        # Departs from Algorithm 1: equal betas go on, because noise-free flats have beta = 0 from the start;
+        # Departs from the paper: equal betas go on, because noise-free flats have beta = 0 from the start;
         # pinned by test_lbf_grows_over_equal_betas.
         found = (last[growing] <= before[growing]) & (last[growing] < now) & (k > 1)
         sizes[growing[found]] = size - step
@@ -252,7 +249,7 @@ def _distances(X: Array, means: Array, components: Array) -> Array:
 
 
 def _choose(distances: Array, K: int, rng: np.random.Generator, tol: float, max_iter: int) -> tuple[Array, int, bool]:
-    """Return K candidates of small energy: each in turn is exchanged for the best (Algorithm 2)."""
+    """Return K candidates of small energy: each in turn is exchanged for the best."""
     chosen = rng.choice(len(distances), K, replace=False)
     energy = distances[chosen].min(axis=0).sum()
     for iteration in range(1, max_iter + 1):

@@ -113,10 +113,7 @@ class LRR(SubspaceClusterer):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def fit(self, X: Any, y: None = None) -> LRR:
-        """Represent the samples of X (n_samples, n_features) by each other, and cluster them."""
-        X = self._check_data(X)
-        n_clusters = self._check_clusters(len(X))
+    def _cluster(self, X: Array, n_clusters: int) -> tuple[Array, int, bool]:
         lam = check_number("lam", self.lam, 0, open_low=True)
         power = check_number("power", self.power, 0, open_low=True)
         growth = check_number("growth", self.growth, 1, open_low=True)
@@ -135,19 +132,18 @@ class LRR(SubspaceClusterer):
         self.duality_gap_ = _duality_gap(s, Q, Z, E, Y, lam)
         self.affinity_ = _affinity(Q, Z, power)
         labels = spectral_labels(self.affinity_, n_clusters, self.random_state, embedding="ncut")
-        self._finish(labels, n_iter, converged)
-        return self
+        return labels, n_iter, converged
 
 
 def _represent(
     s: Array, Q: Array, lam: float, growth: float, tol: float, max_iter: int
 ) -> tuple[Array, Array, Array, int, bool]:
-    """Solve min |Z|_* + lam |E|_21, S Q' = S Z + E, S = diag(s), by inexact ALM (Algorithm 1).
+    """Solve min |Z|_* + lam |E|_21, S Q' = S Z + E, S = diag(s), by inexact ALM.
 
     Returns Z and E, (r, m), and the multipliers of the constraint, which prove how near the minimum is.
 
-    In the coordinates of the row space this is the problem of the paper with the dictionary X Q
-    of its Section 4.2, whose inverse (A'A + I)^-1 is diagonal there.
+    In the coordinates of the row space this is the authors' problem with the reduced dictionary
+    A = X Q, whose inverse (A'A + I)^-1 is diagonal there.
     """
     X, column = s[:, None] * Q.T, s[:, None]
     Z, E = np.zeros_like(X), np.zeros_like(X)
@@ -196,7 +192,7 @@ def _row_space(X: Array) -> tuple[Array, Array, Array]:
 
 
 def _affinity(Q: Array, Z: Array, power: float) -> Array:
-    """Return |inner products| of the unit rows of U S^1/2 to the power; Q Z = U S V' (Section 5.4)."""
+    """Return |inner products| of the unit rows of U S^1/2 to the power; Q Z = U S V'."""
     U, s, _ = svd(Z, full_matrices=False)
     rank = int(np.count_nonzero(s > _RANK * s[0]))
     rows = Q @ (U[:, :rank] * np.sqrt(s[:rank]))

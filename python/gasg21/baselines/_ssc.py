@@ -105,10 +105,7 @@ class SSC(SubspaceClusterer):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def fit(self, X: Any, y: None = None) -> SSC:
-        """Represent the samples of X (n_samples, n_features) by each other, and cluster them."""
-        X = self._check_data(X)
-        n_clusters = self._check_clusters(len(X))
+    def _cluster(self, X: Array, n_clusters: int) -> tuple[Array, int, bool]:
         alpha = check_number("alpha", self.alpha, 1, open_low=True)
         affine = check_flag("affine", self.affine)
         keep = check_number("keep", self.keep, 0, 1, open_low=True)
@@ -124,12 +121,11 @@ class SSC(SubspaceClusterer):
         self.coefficients_ = C
         self.affinity_ = _affinity(C, keep)
         labels = spectral_labels(self.affinity_, n_clusters, self.random_state)
-        self._finish(labels, n_iter, converged)
-        return self
+        return labels, n_iter, converged
 
 
 def _largest_useful_penalty(X: Array) -> float:
-    """Return mu = min_i max_{j != i} |x_i . x_j|, Eq. (14), over the samples that others can represent."""
+    """Return mu = min_i max_{j != i} |x_i . x_j|, over the samples that others can represent."""
     products = np.abs(X @ X.T)
     np.fill_diagonal(products, 0)
     largest = products.max(axis=1)
@@ -140,7 +136,7 @@ def _largest_useful_penalty(X: Array) -> float:
 
 
 def _represent(X: Array, weight: float, rho: float, affine: bool, tol: float, max_iter: int) -> tuple[Array, int, bool]:
-    """Solve min |C|_1 + weight/2 |X - C X|^2 by ADMM (Algorithm 2 of the appendix, transposed).
+    """Solve min |C|_1 + weight/2 |X - C X|^2 by the ADMM of the paper, transposed.
 
     A = argmin of weight/2 |X - A X|^2 + rho/2 |A - C + D/rho|^2 + rho/2 |A 1 - 1 + e/rho|^2 needs the
     inverse of weight X X' + rho (1 1') + rho I, of which the first two are of low rank.
