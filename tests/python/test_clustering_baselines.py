@@ -8,7 +8,7 @@ from gasg21.baselines import LBF, LRR, SSC
 from gasg21.baselines._spectral import spectral_labels
 from gasg21.datasets import make_union_of_subspaces
 from gasg21.exceptions import ConvergenceWarning, InvalidInputError
-from gasg21.metrics import clustering_error
+from gasg21.metrics import clustering_error, subspace_angle
 
 ALL = [LBF, LRR, SSC]
 
@@ -43,7 +43,9 @@ def unit(union, rng):
 
 # Iterations that stop early, on the noise that the checks fit, say so.
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks([LBF(), LRR(), SSC(), LBF(refine=3), LRR(affine=True), SSC(affine=True, keep=0.7)])
+@parametrize_with_checks(
+    [LBF(), LRR(), SSC(), LBF(refine=3, affine=False), LRR(affine=True), SSC(affine=True, keep=0.7)]
+)
 def test_estimator_passes_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
@@ -67,6 +69,7 @@ def test_missing_entries_are_refused_in_a_sentence(method, union):
         (LBF, {"n_components": 20}, r"n_components=20 must be an integer in \[1, n_features - 1 = 19\]"),
         (LBF, {"n_candidates": 1}, r"n_candidates=1 must be an integer in \[2, n_samples = 60\]"),
         (LBF, {"n_components": 3, "start": 3}, r"start=3 must be an integer in \[4, n_samples = 60\]"),
+        (LBF, {"affine": None}, r"affine=None must be True or False"),
         (LBF, {"step": 0}, r"step=0 must be"),
         (LBF, {"refine": -1}, r"refine=-1 must be"),
         (LBF, {"tol": -1.0}, r"tol=-1.0 must be a number in \[0, inf\)"),
@@ -304,31 +307,42 @@ def test_ssc_projects_on_principal_directions(unit):
 # ---------------------------------------------------------------- LBF
 
 
-def rms_to_flat(points, d):
-    centred = points - points.mean(axis=0)
+def rms_to_flat(points, d, affine=True):
+    centred = points - points.mean(axis=0) if affine else points
     s = np.linalg.svd(centred, compute_uv=False)
     return np.sqrt((s[d:] ** 2).sum() / len(points))
 
 
-def literal_size(X, x, d, start, step):
-    """Algorithm 1 of Zhang et al. for one sample, word by word."""
+def literal_size(X, x, d, start, step, affine=True):
+    """The neighbourhood of Zhang et al. for one sample, word by word."""
     nearest = np.argsort(np.linalg.norm(X - x, axis=1))
     betas = []
     for size in range(start, len(X) + 1, step):
         points = X[nearest[:size]]
-        betas.append(rms_to_flat(points, d) / np.linalg.norm(points - x, axis=1).max())
+        betas.append(rms_to_flat(points, d, affine) / np.linalg.norm(points - x, axis=1).max())
         if len(betas) > 2 and betas[-2] < min(betas[-3], betas[-1]):
             return size - step
     return start + step * int(np.argmin(betas))
 
 
+@pytest.mark.parametrize("affine", [True, False])
 @pytest.mark.parametrize(("d", "start", "step"), [(1, None, 2), (2, None, 2), (2, 5, 1), (3, 8, 3)])
-def test_lbf_neighborhoods_equal_the_literal_loop(rng, d, start, step):
+def test_lbf_neighborhoods_equal_the_literal_loop(d, start, step, affine):
     union = make_union_of_subspaces(90, 6, 2, 2, noise=0.05, random_state=3)
-    model = LBF(2, d, n_candidates=90, start=start, step=step, random_state=0).fit(union.data)
-    expected = [literal_size(union.data, x, d, start or 2 * d, step) for x in union.data]
+    model = LBF(2, d, affine=affine, n_candidates=90, start=start, step=step, random_state=0).fit(union.data)
+    expected = [literal_size(union.data, x, d, start or 2 * d, step, affine) for x in union.data]
     assert sorted(model.neighborhood_sizes_) == sorted(expected)
     assert len(set(expected)) > 3
+
+
+def test_lbf_flats_may_pass_through_the_origin():
+    union = make_union_of_subspaces(90, 20, 2, 3, noise=0.01, random_state=3)
+    model = LBF(3, 2, affine=False, refine=20, random_state=0).fit(union.data)
+    assert clustering_error(union.labels, model.labels_) == 0
+    assert not model.means_.any()
+    for k, directions in enumerate(model.components_):
+        best = np.linalg.svd(union.data[model.labels_ == k])[2][:2]
+        assert subspace_angle(directions, best) < 1e-10
 
 
 def test_lbf_chooses_flats_that_no_exchange_improves():

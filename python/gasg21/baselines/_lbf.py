@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 from sklearn.utils.validation import check_is_fitted
 
 from gasg21._validation import Array, check_integer, check_number, seed_of
-from gasg21.baselines._clusterer import SubspaceClusterer
+from gasg21.baselines._clusterer import SubspaceClusterer, check_flag
 from gasg21.exceptions import InvalidInputError
 
 _BLOCK_ENTRIES = 2**21  # of the neighbourhoods that are looked at together: 16 MB
@@ -43,6 +43,8 @@ class LBF(SubspaceClusterer):
         How many flats.
     n_components : int, default 1
         Their dimension; 3 for motion segmentation.
+    affine : bool, default True
+        False = the flats pass through the origin.
     n_candidates : int or None, default None
         Candidate flats; None = 70 n_clusters, at most n_samples.
     start : int or None, default None
@@ -66,7 +68,7 @@ class LBF(SubspaceClusterer):
     components_ : ndarray of shape (n_clusters, n_components, n_features)
         Orthonormal directions of the flats.
     means_ : ndarray of shape (n_clusters, n_features)
-        A point on each flat.
+        A point on each flat; 0 if not affine.
     neighborhood_sizes_ : ndarray of shape (n_candidates,)
         What the candidates were fitted to.
     energy_ : float
@@ -102,6 +104,7 @@ class LBF(SubspaceClusterer):
         n_clusters: int = 2,
         n_components: int = 1,
         *,
+        affine: bool = True,
         n_candidates: int | None = None,
         start: int | None = None,
         step: int = 2,
@@ -112,6 +115,7 @@ class LBF(SubspaceClusterer):
     ) -> None:
         self.n_clusters = n_clusters
         self.n_components = n_components
+        self.affine = affine
         self.n_candidates = n_candidates
         self.start = start
         self.step = step
@@ -125,17 +129,18 @@ class LBF(SubspaceClusterer):
         tol = check_number("tol", self.tol, 0)
         max_iter = check_integer("max_iter", self.max_iter, 1)
         refine = check_integer("refine", self.refine, 0)
+        affine = check_flag("affine", self.affine)
         rng = np.random.default_rng(seed_of(self.random_state))
 
         seeds = rng.choice(len(X), Q, replace=False)
-        means, components, self.neighborhood_sizes_ = _candidates(X, seeds, d, start, step)
+        means, components, self.neighborhood_sizes_ = _candidates(X, seeds, d, affine, start, step)
         distances = _distances(X, means, components)
         chosen, n_iter, converged = _choose(distances, n_clusters, rng, tol, max_iter)
         self.means_, self.components_ = means[chosen], components[chosen]
         distances = distances[chosen]
         for _ in range(refine):
             before = distances.argmin(axis=0)
-            _fit_clusters(X, before, self.means_, self.components_)
+            _fit_clusters(X, before, self.means_, self.components_, affine)
             distances = _distances(X, self.means_, self.components_)
             if np.array_equal(before, distances.argmin(axis=0)):
                 break
@@ -166,25 +171,25 @@ class LBF(SubspaceClusterer):
         return d, Q, start, check_integer("step", self.step, 1)
 
 
-def _candidates(X: Array, seeds: Array, d: int, start: int, step: int) -> tuple[Array, Array, Array]:
+def _candidates(X: Array, seeds: Array, d: int, affine: bool, start: int, step: int) -> tuple[Array, Array, Array]:
     """Return the means (Q, n) and directions (Q, d, n) of the local best-fit flats, and their sizes."""
     apart = cdist(X[seeds], X)
     apart[np.arange(len(seeds)), seeds] = -1  # itself first, even among duplicates
     order = np.argsort(apart, axis=1, kind="stable")
     radius = np.take_along_axis(apart, order, axis=1)
-    sizes = _neighborhood_sizes(X, order, radius, d, start, step)
-    flats = [_fit_flat(X[nearest[:size]], d) for nearest, size in zip(order, sizes, strict=True)]
+    sizes = _neighborhood_sizes(X, order, radius, d, affine, start, step)
+    flats = [_fit_flat(X[nearest[:size]], d, affine) for nearest, size in zip(order, sizes, strict=True)]
     return np.array([mean for mean, _ in flats]), np.array([directions for _, directions in flats]), sizes
 
 
-def _neighborhood_sizes(X: Array, order: Array, radius: Array, d: int, start: int, step: int) -> Array:
+def _neighborhood_sizes(X: Array, order: Array, radius: Array, d: int, affine: bool, start: int, step: int) -> Array:
     """Return the size of the first minimum of beta for each candidate."""
     m, count = len(X), len(order)
     sizes = np.full(count, start)
     least, before, last = np.full(count, np.inf), np.full(count, np.inf), np.full(count, np.inf)
     growing = np.arange(count)
     for k, size in enumerate(range(start, m + 1, step)):
-        now = _betas(X, order[growing, :size], d)
+        now = _betas(X, order[growing, :size], d, affine)
         now = np.divide(now, radius[growing, size - 1], out=np.zeros_like(now), where=now > 0)
         # Departs from the paper: equal betas go on, because noise-free flats have beta = 0 from the start;
         # pinned by test_lbf_grows_over_equal_betas.
@@ -199,14 +204,15 @@ def _neighborhood_sizes(X: Array, order: Array, radius: Array, d: int, start: in
     return sizes
 
 
-def _betas(X: Array, neighbors: Array, d: int) -> Array:
+def _betas(X: Array, neighbors: Array, d: int, affine: bool) -> Array:
     """Return the root mean square distance of each neighbourhood, (Q, size), to its best d-flat."""
     size, n = neighbors.shape[1], X.shape[1]
     out = np.empty(len(neighbors))
     block = max(1, _BLOCK_ENTRIES // (size * max(size, n)))
     for first in range(0, len(neighbors), block):
         points = X[neighbors[first : first + block]]
-        points = points - points.mean(axis=1, keepdims=True)
+        if affine:
+            points = points - points.mean(axis=1, keepdims=True)
         out[first : first + block] = _tail(points, d)
     return np.asarray(np.sqrt(out / size))
 
@@ -223,20 +229,20 @@ def _tail(points: Array, d: int) -> Array:
     return np.asarray(tail)
 
 
-def _fit_flat(points: Array, d: int) -> tuple[Array, Array]:
-    """Return the mean of the points and orthonormal rows that span their best d-flat."""
-    mean = points.mean(axis=0)
+def _fit_flat(points: Array, d: int, affine: bool) -> tuple[Array, Array]:
+    """Return the mean of the points (or 0) and orthonormal rows that span their best d-flat."""
+    mean = points.mean(axis=0) if affine else np.zeros(points.shape[1])
     directions = svd(points - mean, full_matrices=False)[2]
     return mean, directions[:d]
 
 
-def _fit_clusters(X: Array, labels: Array, means: Array, components: Array) -> None:
+def _fit_clusters(X: Array, labels: Array, means: Array, components: Array, affine: bool) -> None:
     """Fit the flats to their clusters, in place; one with too few samples stays as it is."""
     d = components.shape[1]
     for k in range(len(means)):
         members = X[labels == k]
         if len(members) > d:
-            means[k], components[k] = _fit_flat(members, d)
+            means[k], components[k] = _fit_flat(members, d, affine)
 
 
 def _distances(X: Array, means: Array, components: Array) -> Array:
