@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy.linalg import eigh
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gasg21.baselines import LBF, LRR, SSC
-from gasg21.baselines._spectral import spectral_labels
+from gasg21.baselines._spectral import embed, spectral_labels
 from gasg21.datasets import make_union_of_subspaces
 from gasg21.exceptions import ConvergenceWarning, InvalidInputError
 from gasg21.metrics import clustering_error, subspace_angle
@@ -196,6 +197,16 @@ def test_lrr_equals_its_literal_algorithm(noisy, lam):
     np.testing.assert_allclose(model.errors_, E.T, atol=1e-9)
 
 
+@pytest.mark.parametrize("power", [2, 4])
+def test_lrr_affinity_is_that_of_the_published_code(noisy, power):
+    model = LRR(3, lam=0.3, power=power, random_state=0).fit(noisy)
+    U, s, _ = np.linalg.svd(model.coefficients_.T)
+    kept = [k for k in range(60) if s[k] > 1e-4 * s[0]]
+    rows = np.array([[U[i, k] * np.sqrt(s[k]) for k in kept] for i in range(60)])
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    np.testing.assert_allclose(model.affinity_, (rows @ rows.T) ** power, atol=1e-9)
+
+
 def test_lrr_of_clean_data_is_the_shape_interaction_matrix(union):
     model = LRR(3, lam=100, growth=1.01, random_state=0).fit(union.data)
     V = np.linalg.svd(union.data)[0][:, :6]  # rank 3 x 2
@@ -345,34 +356,32 @@ def test_lbf_flats_may_pass_through_the_origin():
         assert subspace_angle(directions, best) < 1e-10
 
 
-def test_lbf_chooses_flats_that_no_exchange_improves():
-    union = make_union_of_subspaces(70, 6, 2, 3, noise=0.1, random_state=4)
-    X = union.data
-    model = LBF(3, 2, n_candidates=70, random_state=0).fit(X)
-    flats = []
+def distances_to_flat(X, mean, V):
+    return np.array([np.linalg.norm((y - mean) - V.T @ (V @ (y - mean))) for y in X])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_lbf_chooses_flats_that_no_exchange_improves(seed):
+    X = make_union_of_subspaces(70, 6, 2, 3, noise=0.1, random_state=4).data
+    model = LBF(3, 2, n_candidates=70, random_state=seed).fit(X)
+    candidates = []
     for x in X:
         points = X[np.argsort(np.linalg.norm(X - x, axis=1))[: literal_size(X, x, 2, 4, 2)]]
         mean = points.mean(axis=0)
-        V = np.linalg.svd(points - mean)[2][:2]
-        flats.append([np.linalg.norm((y - mean) - V.T @ (V @ (y - mean))) for y in X])
-    flats = np.array(flats)
+        candidates.append(distances_to_flat(X, mean, np.linalg.svd(points - mean)[2][:2]))
+    candidates = np.array(candidates)
 
-    mine = []
-    for mean, V in zip(model.means_, model.components_, strict=True):
-        np.testing.assert_allclose(V @ V.T, np.eye(2), atol=1e-12)
-        mine.append([np.linalg.norm((y - mean) - V.T @ (V @ (y - mean))) for y in X])
-    mine = np.array(mine)
-    # every chosen flat is one of the candidates
-    for row in mine:
-        assert np.abs(flats - row).max(axis=1).min() < 1e-10
+    mine = np.array([distances_to_flat(X, *flat) for flat in zip(model.means_, model.components_, strict=True)])
+    for row in mine:  # every chosen flat is one of the candidates
+        assert np.abs(candidates - row).max(axis=1).min() < 1e-10
+    np.testing.assert_allclose(model.components_ @ model.components_.transpose(0, 2, 1), [np.eye(2)] * 3, atol=1e-12)
     assert model.energy_ == pytest.approx(mine.min(axis=0).sum())
     assert np.array_equal(model.labels_, mine.argmin(axis=0))
     for k in range(3):
         others = np.delete(mine, k, axis=0).min(axis=0)
-        for candidate in flats:
+        for candidate in candidates:
             assert np.minimum(candidate, others).sum() >= model.energy_ - 1e-9
-    # the start was not optimal already
-    assert model.n_iter_ > 1
+    assert model.n_iter_ > 1  # the start was not optimal already
 
 
 def test_lbf_grows_over_equal_betas():
@@ -418,6 +427,19 @@ def test_spectral_labels_find_the_blocks(rng, embedding):
     assert clustering_error(truth[order], labels) == 0
     assert np.array_equal(labels, spectral_labels(affinity, 3, 0, embedding=embedding))
     assert set(labels) == {0, 1, 2}
+
+
+def test_spectral_embedding_is_that_of_normalised_cuts(rng):
+    W = rng.uniform(0, 1, (12, 12))
+    W = W + W.T
+    D = np.diag(W.sum(axis=1))
+    values, vectors = eigh(W, D)
+    cut = embed(W, 4, "ncut")
+    # W y = lambda D y for the four largest lambda, y'Dy = 1
+    np.testing.assert_allclose(W @ cut, D @ cut * values[-4:], atol=1e-12)
+    np.testing.assert_allclose(np.abs(cut), np.abs(vectors[:, -4:]), atol=1e-12)
+    rows = np.sqrt(D) @ cut
+    np.testing.assert_allclose(embed(W, 4, "unit_rows"), rows / np.linalg.norm(rows, axis=1, keepdims=True), atol=1e-12)
 
 
 def test_spectral_labels_bear_samples_without_neighbors(rng):

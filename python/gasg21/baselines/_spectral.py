@@ -40,15 +40,18 @@ def spectral_labels(
     O(n_samples^2) memory; O(n_samples^3) time in the worst case, for the eigenvectors.
     """
     check_choice("embedding", embedding, ("unit_rows", "ncut"))
+    return cluster_points(embed(affinity, n_clusters, embedding), n_clusters, random_state, n_init)
+
+
+def embed(affinity: Array, n_clusters: int, embedding: str) -> Array:
+    """Return the samples in the coordinates of the leading eigenvectors, (n_samples, n_clusters)."""
     m = len(affinity)
     scale = _inverse(np.sqrt(affinity.sum(axis=1)))
     # the leading eigenvectors of D^-1/2 W D^-1/2 are the last ones of the Laplacian I - D^-1/2 W D^-1/2
     vectors = eigh(scale[:, None] * affinity * scale, subset_by_index=(m - n_clusters, m - 1))[1]
     if embedding == "ncut":
-        points = scale[:, None] * vectors
-    else:
-        points = vectors * _inverse(np.linalg.norm(vectors, axis=1))[:, None]
-    return cluster_points(points, n_clusters, random_state, n_init)
+        return np.asarray(scale[:, None] * vectors)
+    return np.asarray(vectors * _inverse(np.linalg.norm(vectors, axis=1))[:, None])
 
 
 def cluster_points(points: Array, n_clusters: int, random_state: Any, n_init: int) -> Array:
