@@ -4,10 +4,10 @@ import pickle
 
 import numpy as np
 import pytest
-import reference
 import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 
+import reference
 from gasg21 import GASG21, KGASG21, _core
 from gasg21._union import UnionPlan
 from gasg21.datasets import make_union_of_subspaces

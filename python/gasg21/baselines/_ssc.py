@@ -1,0 +1,187 @@
+"""Sparse subspace clustering: each sample as a sparse combination of the others, by ADMM."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import svd
+
+from gasg21._validation import Array, check_integer, check_number
+from gasg21.baselines._clusterer import SubspaceClusterer, check_flag
+from gasg21.baselines._spectral import spectral_labels
+from gasg21.exceptions import InvalidInputError
+
+
+class SSC(SubspaceClusterer):
+    """Sparse subspace clustering.
+
+    E. Elhamifar and R. Vidal, "Sparse subspace clustering: algorithm, theory, and applications", IEEE
+    TPAMI 35(11), 2013. Each sample is written as a sparse (affine) combination of the others, which are
+    then of its own subspace:
+
+        min over C of |C|_1 + alpha / (2 mu) |X - C X|^2    subject to    diag(C) = 0 (and C 1 = 1),
+
+    with one sample per row of X and mu = min_i max_{j != i} |x_i . x_j|, so that for alpha > 1 every sample
+    has neighbours (but those that are zero, or orthogonal to all others); solved by ADMM. Then, as in the
+    authors' code: of every row the largest coefficients that make up a share ``keep`` of its sum, divided
+    by the largest; |C| + |C|' is the affinity, cut by spectral clustering.
+
+    Prefer it for a few thousand complete samples, also when subspaces are dependent or affine, or of
+    different dimensions (it needs none). Nothing in it scales beyond n_samples x n_samples matrices, and it
+    cannot take missing entries.
+
+    Parameters
+    ----------
+    n_clusters : int, default 2
+        How many subspaces.
+    n_components : int or None, default None
+        Project the samples to this many principal directions (not centred) first; None = do not. The
+        authors report motion segmentation without, and with 4 n_clusters.
+    alpha : float, default 800
+        Weight of the squared error, and the penalty of ADMM. 800 is the authors' choice for motion
+        segmentation, 20 for faces.
+    affine : bool, default False
+        True = the subspaces are affine: the coefficients of a sample sum to 1. So for motion segmentation.
+    keep : float, default 1
+        Share of the coefficients that is kept, in (0, 1]; 0.7 for motion segmentation in the authors' code.
+    tol : float, default 2e-4
+        Stop when no entry of the split A - C is larger, nor that of A 1 - 1.
+    max_iter : int, default 200
+        Iterations at most.
+    random_state : int, RandomState, Generator or None
+        For k-means.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+    coefficients_ : ndarray of shape (n_samples, n_samples)
+        C: sample i is about ``coefficients_[i] @ X``; before the small ones are dropped.
+    weight_ : float
+        alpha / mu, of the squared error.
+    affinity_ : ndarray of shape (n_samples, n_samples)
+    n_iter_, converged_ : int, bool
+
+    Notes
+    -----
+    With r the rank of X, at most min(n_samples, n_features): an iteration is two products with an
+    n_samples x r matrix, O(r n_samples^2), in O(n_samples^2) memory; the eigenvectors at the end take
+    O(n_samples^3) at worst. The authors' code sets the diagonal of the split variable A to zero as well,
+    which the paper does not; this is the paper's iteration, which converges to the minimum.
+
+    Examples
+    --------
+    >>> from gasg21.baselines import SSC
+    >>> from gasg21.datasets import make_union_of_subspaces
+    >>> from gasg21.metrics import clustering_error
+    >>> union = make_union_of_subspaces(90, 30, 3, 3, random_state=0)
+    >>> labels = SSC(n_clusters=3, random_state=0).fit_predict(union.data)
+    >>> clustering_error(union.labels, labels)
+    0.0
+    """
+
+    coefficients_: Array
+    affinity_: Array
+    weight_: float
+
+    def __init__(
+        self,
+        n_clusters: int = 2,
+        *,
+        n_components: int | None = None,
+        alpha: float = 800.0,
+        affine: bool = False,
+        keep: float = 1.0,
+        tol: float = 2e-4,
+        max_iter: int = 200,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_components = n_components
+        self.alpha = alpha
+        self.affine = affine
+        self.keep = keep
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def _cluster(self, X: Array, n_clusters: int) -> tuple[Array, int, bool]:
+        alpha = check_number("alpha", self.alpha, 1, open_low=True)
+        affine = check_flag("affine", self.affine)
+        keep = check_number("keep", self.keep, 0, 1, open_low=True)
+        tol = check_number("tol", self.tol, 0, open_low=True)
+        max_iter = check_integer("max_iter", self.max_iter, 1)
+        if self.n_components is not None:
+            d = check_integer("n_components", self.n_components, 1, min(X.shape), "min(n_samples, n_features) = ")
+            U, s, _ = svd(X, full_matrices=False)
+            X = U[:, :d] * s[:d]
+
+        self.weight_ = alpha / _largest_useful_penalty(X)
+        C, n_iter, converged = _represent(X, self.weight_, alpha, affine, tol, max_iter)
+        self.coefficients_ = C
+        self.affinity_ = _affinity(C, keep)
+        labels = spectral_labels(self.affinity_, n_clusters, self.random_state)
+        return labels, n_iter, converged
+
+
+def _largest_useful_penalty(X: Array) -> float:
+    """Return mu = min_i max_{j != i} |x_i . x_j|, over the samples that others can represent."""
+    products = np.abs(X @ X.T)
+    np.fill_diagonal(products, 0)
+    largest = products.max(axis=1)
+    if not largest.any():
+        msg = f"the samples of X, shape {X.shape}, are zero or orthogonal to each other: none can represent another"
+        raise InvalidInputError(msg)
+    return float(largest[largest > 0].min())
+
+
+def _represent(X: Array, weight: float, rho: float, affine: bool, tol: float, max_iter: int) -> tuple[Array, int, bool]:
+    """Solve min |C|_1 + weight/2 |X - C X|^2 by the ADMM of the paper, transposed.
+
+    A = argmin of weight/2 |X - A X|^2 + rho/2 |A - C + D/rho|^2 + rho/2 |A 1 - 1 + e/rho|^2 needs the
+    inverse of weight X X' + rho (1 1') + rho I, of which the first two are of low rank.
+    """
+    m = len(X)
+    low_rank = np.sqrt(weight) * X
+    if affine:
+        low_rank = np.column_stack([low_rank, np.full(m, np.sqrt(rho))])
+    V, s, _ = svd(low_rank, full_matrices=False)
+    damping = s**2 / (rho + s**2)  # the inverse is (I - V diag(damping) V') / rho
+    gram = weight * (X @ X.T)
+    C, D, e = np.zeros((m, m)), np.zeros((m, m)), np.zeros((m, 1))
+    for iteration in range(1, max_iter + 1):
+        right = gram + rho * C - D
+        if affine:
+            right += rho - e
+        A = (right - ((right @ V) * damping) @ V.T) / rho
+        D += rho * A
+        C = shrink(D / rho, 1 / rho)
+        np.fill_diagonal(C, 0)
+        D -= rho * C
+        gap = np.abs(A - C).max()
+        if affine:
+            surplus = A.sum(axis=1, keepdims=True) - 1
+            e += rho * surplus
+            gap = max(gap, np.abs(surplus).max())
+        if gap <= tol:
+            return C, iteration, True
+    return C, max_iter, False
+
+
+def shrink(A: Array, threshold: float) -> Array:
+    """Return argmin over C of threshold |C|_1 + |C - A|^2 / 2."""
+    return np.asarray(A - np.clip(A, -threshold, threshold))
+
+
+def _affinity(C: Array, keep: float) -> Array:
+    """Return |C| + |C|', C with the small coefficients of each row dropped and the largest 1."""
+    size = np.abs(C)
+    if keep < 1:
+        order = np.argsort(-size, axis=1)
+        descending = np.take_along_axis(size, order, axis=1)
+        before = np.cumsum(descending, axis=1) - descending
+        descending[before >= keep * descending.sum(axis=1, keepdims=True)] = 0
+        np.put_along_axis(size, order, descending, axis=1)
+    largest = size.max(axis=1, keepdims=True)
+    size = np.divide(size, largest, out=np.zeros_like(size), where=largest > 0)
+    return np.asarray(size + size.T)
