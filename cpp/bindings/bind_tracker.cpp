@@ -130,7 +130,7 @@ class PyTracker {
       s.counters[StepOutcome(o)] = counts[o].cast<std::uint64_t>();
     s.entries_used = t[9].cast<std::uint64_t>();
     s.steps_since_check = t[10].cast<std::uint64_t>();
-    return std::make_unique<PyTracker>(Core(std::move(s), AnyLoss(t[1].cast<std::string>())));
+    return std::make_unique<PyTracker>(Core(std::move(s), AnyLoss(t[1].cast<LossName>())));
   }
 
  private:
@@ -172,8 +172,8 @@ void bind_for(py::module_& m, const char* name) {
   using Rule = decltype(AnyStep::rule);
   using Metric = decltype(AnyMetric::metric);
   py::class_<Class>(m, name)
-      .def(py::init([](uword n, uword d, const Rule& rule, std::uint64_t seed,
-                       const std::string& loss, const Metric& metric) {
+      .def(py::init([](uword n, uword d, const Rule& rule, std::uint64_t seed, const LossName& loss,
+                       const Metric& metric) {
              return std::make_unique<Class>(
                  typename Class::Core(n, d, AnyStep{rule}, seed, AnyLoss(loss), AnyMetric{metric}));
            }),
@@ -182,7 +182,7 @@ void bind_for(py::module_& m, const char* name) {
       .def_static(
           "from_components",
           [](const py::array& components, const Rule& rule, std::uint64_t seed,
-             const std::string& loss, const Metric& metric) {
+             const LossName& loss, const Metric& metric) {
             const arma::Mat<T> U = as_basis<T>(components, "components");
             return std::make_unique<Class>(
                 typename Class::Core(arma::Mat<T>(U.memptr(), U.n_rows, U.n_cols), AnyStep{rule},

@@ -8,6 +8,7 @@
 #include "error.hpp"
 #include "grassmann.hpp"
 #include "kernels.hpp"
+#include "l1_fit.hpp"
 #include "least_squares.hpp"
 #include "linalg.hpp"
 #include "loss.hpp"

@@ -76,6 +76,7 @@ template <class T = double, class StepRule = AdaptiveStep, class Loss = L21Loss,
 class Tracker {
  public:
   using State = TrackerState<T, StepRule, Metric>;
+  using Fit = decltype(std::declval<const Loss&>().template make_fit<T>(0, 0));
   using value_type = T;
 
   /// Starts from a uniformly random d-dimensional subspace of R^n.
@@ -93,7 +94,7 @@ class Tracker {
       : state_(std::move(state)),
         loss_(std::move(loss)),
         x_(state_.U.n_rows),
-        fit_(state_.U.n_rows, state_.U.n_cols),
+        fit_(loss_.template make_fit<T>(state_.U.n_rows, state_.U.n_cols)),
         gradient_{arma::Col<T>(state_.U.n_rows), arma::Col<T>(state_.U.n_cols)},
         shift_(state_.U.n_rows) {
     check_dimensions(n(), d());
@@ -160,7 +161,7 @@ class Tracker {
       return report(StepOutcome::orthogonal, double(fit_.residual()));
     compute_gradient();  // step 4
     state_.metric.learn(gradient_, double(fit_.residual()), state_.rule.eta());
-    const double eta = state_.rule.next(agreement());  // step 5, Alg. 2
+    const double eta = state_.rule.next(pull());  // step 5, Alg. 2
     const double theta = state_.metric.turn(gradient_, eta, direction_);
     geodesic_step(state_.U, gradient_.e, direction_, theta, shift_);  // step 6
     std::swap(state_.previous, gradient_);
@@ -197,11 +198,17 @@ class Tracker {
   }
 
   void compute_gradient() {
-    gradient_.e.zeros();
-    const T residual = fit_.residual();
-    for (uword k = 0; k < x_.count(); ++k) gradient_.e[x_.rows()[k]] = fit_.r()[k] / residual;
+    const T length = fit_.direction(x_, gradient_.e);
     gradient_.w = fit_.w();
-    gradient_.weight = loss_.weight(double(residual));
+    gradient_.weight = loss_.weight(double(length));
+  }
+
+  /// What the step rule is told.
+  Pull pull() const {
+    const double w = double(arma::norm(gradient_.w));
+    return {agreement(), gradient_.weight * w,
+            state_.previous.weight * double(arma::norm(state_.previous.w)),
+            double(fit_.residual()) / w};
   }
 
   /// Departs from Alg. 2: the first vector has no previous gradient and leaves mu and level alone.
@@ -243,7 +250,7 @@ class Tracker {
   Loss loss_;
   // Scratch, reused by every update.
   Observation<T> x_;
-  LeastSquares<T> fit_;
+  Fit fit_;
   RankOneGradient<T> gradient_;
   arma::Col<T> direction_, shift_;
 };
