@@ -33,9 +33,10 @@ class LeastSquares {
   /// e = r / |r|, n entries, zero off Omega: the direction in which x pulls the subspace. Returns
   /// |r|.  Pre: not exact.
   T direction(const Observation<T>& x, arma::Col<T>& e) const {
+    const T length = residual_;
     e.zeros();
-    for (uword k = 0; k < x.count(); ++k) e[x.rows()[k]] = r_[k] / residual_;
-    return residual_;
+    for (uword k = 0; k < x.count(); ++k) e[x.rows()[k]] = r()[k] / length;
+    return length;
   }
 
   /// Pre: U'U = I up to rounding.  Post: U_Omega'r = 0 to rounding *relative to |r|*, however small

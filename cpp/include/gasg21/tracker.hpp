@@ -96,7 +96,8 @@ class Tracker {
         x_(state_.U.n_rows),
         fit_(loss_.template make_fit<T>(state_.U.n_rows, state_.U.n_cols)),
         gradient_{arma::Col<T>(state_.U.n_rows), arma::Col<T>(state_.U.n_cols)},
-        shift_(state_.U.n_rows) {
+        shift_(state_.U.n_rows),
+        previous_length_(state_.previous.weight * double(arma::norm(state_.previous.w))) {
     check_dimensions(n(), d());
     require(state_.previous.e.n_elem == n() && state_.previous.w.n_elem == d(),
             "the previous gradient does not fit a ", n(), " x ", d(), " basis");
@@ -132,7 +133,7 @@ class Tracker {
     state_.U = std::move(U);
     state_.rule = std::move(rule);
     state_.metric.forget();
-    state_.previous.weight = 0;
+    state_.previous.weight = previous_length_ = 0;
     state_.steps_since_check = 0;
   }
 
@@ -157,14 +158,17 @@ class Tracker {
     const Solved solved = fit_.solve(state_.U, x_);  // step 3
     if (solved != Solved::yes) return skipped(solved);
     if (fit_.exact()) return used(StepOutcome::in_subspace);
-    if (arma::norm(fit_.w()) <= std::numeric_limits<T>::epsilon())
+    const T w = arma::norm(fit_.w());
+    if (w <= std::numeric_limits<T>::epsilon())
       return report(StepOutcome::orthogonal, double(fit_.residual()));
     compute_gradient();  // step 4
     state_.metric.learn(gradient_, double(fit_.residual()), state_.rule.eta());
-    const double eta = state_.rule.next(pull());  // step 5, Alg. 2
+    const Pull now = pull(double(w));
+    const double eta = state_.rule.next(now);  // step 5, Alg. 2
     const double theta = state_.metric.turn(gradient_, eta, direction_);
     geodesic_step(state_.U, gradient_.e, direction_, theta, shift_);  // step 6
     std::swap(state_.previous, gradient_);
+    previous_length_ = now.length;
     keep_orthonormal();
     return used(StepOutcome::taken);
   }
@@ -203,12 +207,9 @@ class Tracker {
     gradient_.weight = loss_.weight(double(length));
   }
 
-  /// What the step rule is told.
-  Pull pull() const {
-    const double w = double(arma::norm(gradient_.w));
-    return {agreement(), gradient_.weight * w,
-            state_.previous.weight * double(arma::norm(state_.previous.w)),
-            double(fit_.residual()) / w};
+  /// What the step rule is told; `w` is |w|.
+  Pull pull(double w) const {
+    return {agreement(), gradient_.weight * w, previous_length_, double(fit_.residual()) / w};
   }
 
   /// Departs from Alg. 2: the first vector has no previous gradient and leaves mu and level alone.
@@ -253,6 +254,7 @@ class Tracker {
   Fit fit_;
   RankOneGradient<T> gradient_;
   arma::Col<T> direction_, shift_;
+  double previous_length_;
 };
 
 }  // namespace gasg21
