@@ -145,13 +145,13 @@ def l1_fit(A, x, *, rho=1.8, max_iter=30, tol=1e-10):
     mu = 1.25 / np.linalg.norm(x)
     P = np.linalg.pinv(A)
     for _ in range(max_iter):
-        w = P @ (x - s - y / mu)
+        before, w = w, P @ (x - s - y / mu)
         z = x - A @ w - y / mu
         s = np.sign(z) * np.maximum(np.abs(z) - 1 / mu, 0)
         h = A @ w + s - x
         y = y + mu * h
         mu *= rho
-        if np.linalg.norm(h) < tol:
+        if np.linalg.norm(h) < tol and np.linalg.norm(w - before) < tol:
             break
     return w, s, y
 

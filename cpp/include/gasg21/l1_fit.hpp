@@ -19,7 +19,7 @@ namespace gasg21 {
 struct L1FitOptions {
   double rho = 1.8;            // the penalty grows by this factor in each iteration
   std::int64_t max_iter = 30;  // iterations for a vector at most
-  double tol = 1e-10;          // they end when |U_Omega w + s - x| falls below this
+  double tol = 1e-10;          // they end when |U_Omega w + s - x| and the change of w fall below
 };
 
 /// Solves min |s|_1 subject to U_Omega w + s = x for one vector after another, in memory that it
@@ -73,23 +73,28 @@ class L1Fit {
   void minimise(const arma::Mat<T>& U, const Observation<T>& x) {
     const uword k = x.count();
     const T* v = x.values();
-    T mu = T(1.25);
+    T mu = T(1.25), moved = std::numeric_limits<T>::infinity();
     w_ = start_.w();
     for (uword i = 0; i < k; ++i) fitted_[i] = v[i] - start_.r()[i];
     y_.zeros();
     for (n_iter_ = 1;; ++n_iter_) {
-      T h2 = 0;  // |h|^2 mu^2
       for (uword i = 0; i < k; ++i) {
         const T z = mu * (v[i] - fitted_[i]) - y_[i];
         const T clipped = std::clamp(z, T(-1), T(1));
         s_[i] = (z - clipped) / mu;
-        h2 += (y_[i] + clipped) * (y_[i] + clipped);
-        y_[i] = -clipped;  // y + mu h
+        b_[i] = -clipped - y_[i];  // mu h
+        y_[i] = -clipped;          // y + mu h
       }
-      if (n_iter_ >= options_.max_iter || std::sqrt(h2) < T(options_.tol) * mu) return;
+      const T h = std::sqrt(kernels::dot(b_.memptr(), b_.memptr(), k)) / mu;
+      // Departs from the authors' code: w must stand still too, because the constraint may hold
+      // long before the minimum is reached; pinned by "with a constant penalty ...".
+      const bool ended = h < T(options_.tol) && moved < T(options_.tol);
+      if (ended || n_iter_ >= options_.max_iter) return;
       mu = std::min(T(mu * T(options_.rho)), T(1) / eps);  // beyond that h is rounding error
       for (uword i = 0; i < k; ++i) b_[i] = v[i] - s_[i] - y_[i] / mu;
-      start_.project(U, x, b_.memptr(), w_, fitted_.memptr());
+      start_.project(U, x, b_.memptr(), q_, fitted_.memptr());
+      moved = arma::norm(q_ - w_);
+      w_.swap(q_);
     }
   }
 
