@@ -13,6 +13,8 @@ _CHECKED_SAMPLES, _CHECKED_ENTRIES = 300, 4_000_000
 # It fails when more than this share of the samples that look like inliers are predicted worse on held-out
 # entries than by 0, when one coordinate has been swallowed, or when the error estimate says so.
 _BAD_SHARE, SWALLOWED, LOST = 0.3, 0.5, 0.22
+# A fit to corrupted entries fails when no more than this share of all samples is predicted well.
+_PREDICTED = 0.1
 
 
 def hold_out(samples: Samples, n_components: int, seed: int) -> HeldOut:
@@ -69,7 +71,7 @@ def predicts(components: Array, samples: Samples, held_out: HeldOut) -> bool:
 
 
 def predicts_some(components: Array, samples: Samples, held_out: HeldOut, loss: _core.Loss) -> bool:
-    """Whether more samples than d are predicted well in half of their hidden entries: the other half may be corrupt."""
+    """Whether enough samples are predicted well in half of their hidden entries; the other half may be corrupt."""
     rows = np.array(sorted(held_out.features), np.intp)
     if not len(rows):
         return True
@@ -83,7 +85,7 @@ def predicts_some(components: Array, samples: Samples, held_out: HeldOut, loss: 
         size = np.median(np.abs(truth[features] / scale)) if scale > 0 else 0.0
         told += size > 0  # zero predicts itself
         good += bool(miss < 0.5 * size)
-    return good > min(len(components), told // 2)
+    return good > max(_PREDICTED * told, min(len(components), told // 2))
 
 
 def swallowed(polished: Array, stream: Array, observed: float) -> bool:

@@ -131,8 +131,9 @@ class MultiLevelStep:
         Lower end of ``mu``.
     f_min, f_max, omega : float
         As in `AdaptiveStep`.
-    max_level : int
-        How often the step is halved at most; where it stops, the subspace stops to get better.
+    max_level : int, optional
+        How often the step is halved at most; where it stops, the subspace stops to get better. None means the
+        authors' 20 for `partial_fit`, and 50, as in their demonstration, for `fit`.
     max_angle : float
         The most that one vector may turn the subspace, in radians.
     """
@@ -143,12 +144,13 @@ class MultiLevelStep:
     f_min: float = -1.0
     f_max: float = 0.5
     omega: float = 0.1
-    max_level: int = 20
+    max_level: int | None = None
     max_angle: float = 1.0
 
     def _core(self, mode: Mode) -> _core.MultiLevelStep:
         _refuse_scaling(mode)
-        return _core.MultiLevelStep(**asdict(self))
+        max_level = (20 if mode.stream else 50) if self.max_level is None else self.max_level
+        return _core.MultiLevelStep(**asdict(self) | {"max_level": max_level})
 
 
 @dataclass(frozen=True)

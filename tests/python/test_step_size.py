@@ -17,12 +17,12 @@ from gasg21.step_size import AdaptiveStep, ConstantStep, DiminishingStep, Greedy
         ("adaptive", AdaptiveStep(), _core.AdaptiveStep),
         ("diminishing", DiminishingStep(), _core.DiminishingStep),
         ("constant", ConstantStep(), _core.ConstantStep),
-        ("multilevel", MultiLevelStep(), _core.MultiLevelStep),
+        ("multilevel", MultiLevelStep(max_level=20), _core.MultiLevelStep),
         ("greedy", GreedyStep(), _core.GreedyStep),
     ],
 )
 def test_names_mean_the_defaults(name, instance, compiled):
-    by_name, by_instance = core_rule(name), core_rule(instance)
+    by_name, by_instance = core_rule(name, stream=True), core_rule(instance)
     assert type(by_name) is type(by_instance) is compiled
     assert by_name.__getstate__() == by_instance.__getstate__() == compiled().__getstate__()
 
