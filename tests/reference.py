@@ -1,4 +1,4 @@
-"""The paper's Algorithms 1, 2 and 3 in literal NumPy: the oracle.
+"""The paper's Algorithms 1, 2 and 3, GRASTA and GROUSE in literal NumPy: the oracle.
 
 Slow on purpose. Each line is one line of the paper (with the readings of its misprints that
 `cpp/include/gasg21/step_size.hpp` explains), so that a reader can check it against the text and the
@@ -68,6 +68,48 @@ class ConstantStepReference:
 
     def next(self, gradient):
         return self.eta0
+
+
+@dataclass
+class MultiLevelStepReference:
+    """The multi-level rule of GRASTA's published code, as GRASTA-ML in the paper."""
+
+    first_angle: float = 0.1
+    mu_max: float = 15.0
+    mu_min: float = 1.0
+    f_min: float = -1.0
+    f_max: float = 0.5
+    omega: float = 0.1
+    max_level: int = 20
+    max_angle: float = 1.0
+    level: int = 0
+    scale: float | None = None
+    mu: float = field(init=False)
+    previous: np.ndarray | None = None
+
+    def __post_init__(self):
+        self.mu = self.mu_min
+
+    def next(self, gradient):
+        length = np.linalg.norm(gradient)
+        if self.scale is None:
+            self.scale = self.first_angle * (1 + self.mu_min) / length
+        cosine = 0.0
+        if self.previous is not None:
+            lengths = np.linalg.norm(self.previous) * length
+            cosine = np.sum(self.previous * gradient) / lengths if lengths > 1e-5 else 0.0
+        with np.errstate(over="ignore"):
+            rise = self.f_min + (self.f_max - self.f_min) / (1 - self.f_max / self.f_min * np.exp(cosine / self.omega))
+        self.mu = max(self.mu + rise, self.mu_min)
+        eta = min(self.scale * 2.0**-self.level, self.max_angle / length)
+        if self.mu <= self.mu_min:
+            self.level -= self.level > 1
+            self.mu = (self.mu_max - 1) / 2
+        elif self.mu > self.mu_max:
+            self.mu = (self.mu_max - 1) / 2 if self.level < self.max_level else self.mu_max
+            self.level = min(self.level + 1, self.max_level)
+        self.previous = gradient
+        return eta
 
 
 def gasg21_step(U, x, rule, *, squared=False):
@@ -140,6 +182,58 @@ def k_gasg21(subspaces, X, rules):
         subspaces[k], _ = gasg21_step(subspaces[k], x, rules[k])
         taken.append(k)
     return subspaces, np.array(taken)
+
+
+def l1_fit(A, x, *, rho=1.8, max_iter=30, tol=1e-10):
+    """ADMM for min |s|_1 subject to A w + s = x, with a penalty mu that grows. Returns w, s and the dual y."""
+    w, s, y = np.zeros(A.shape[1]), np.zeros(len(x)), np.zeros(len(x))
+    mu = 1.25 / np.linalg.norm(x)
+    P = np.linalg.pinv(A)
+    for _ in range(max_iter):
+        before, w = w, P @ (x - s - y / mu)
+        z = x - A @ w - y / mu
+        s = np.sign(z) * np.maximum(np.abs(z) - 1 / mu, 0)
+        h = A @ w + s - x
+        y = y + mu * h
+        mu *= rho
+        if np.linalg.norm(h) < tol and np.linalg.norm(w - before) < tol:
+            break
+    return w, s, y
+
+
+def grasta_step(U, x, rule, **admm):
+    """GRASTA for one vector, NaN = missing: the geodesic step of the augmented Lagrangian. Returns the new U."""
+    omega = ~np.isnan(x)
+    x_bar = x[omega] / np.linalg.norm(x[omega])
+    w, _, y = l1_fit(U[omega], x_bar, **admm)
+    gamma = np.zeros(len(x))
+    gamma[omega] = y
+    gamma -= U @ (U[omega].T @ y)
+    gradient = np.outer(gamma, w)
+    t = rule.next(gradient) * np.linalg.norm(gradient)
+    v = w / np.linalg.norm(w)
+    return U + np.outer((np.cos(t) - 1) * (U @ v) - np.sin(t) * gamma / np.linalg.norm(gamma), v)
+
+
+def grasta(U, X, rule, **admm):
+    """GRASTA over the rows of X."""
+    for x in X:
+        U = grasta_step(U, x, rule, **admm)
+    return U
+
+
+def greedy_grouse(U, X):
+    """GROUSE with the greedy step over the rows of X: each vector turns the subspace until it contains it."""
+    for x in X:
+        omega = ~np.isnan(x)
+        x_bar = x[omega] / np.linalg.norm(x[omega])
+        w = np.linalg.lstsq(U[omega], x_bar, rcond=None)[0]
+        r = np.zeros(len(x))
+        r[omega] = x_bar - U[omega] @ w
+        theta = np.arctan(np.linalg.norm(r) / np.linalg.norm(w))
+        v = w / np.linalg.norm(w)
+        U = U + np.outer((np.cos(theta) - 1) * (U @ v) + np.sin(theta) * r / np.linalg.norm(r), v)
+    return U
 
 
 def largest_angle(U, V):

@@ -1,5 +1,6 @@
-// The step rules, losses and metrics behind one type each, so that Python chooses at run time what
-// C++ chooses by template. One visit an update, against thousands of multiply-adds.
+// The step rules, losses with their fits, and metrics behind one type each, so that Python chooses
+// at run time what C++ chooses by template. One visit an update, against thousands of
+// multiply-adds.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +11,10 @@
 namespace gasg21::bindings {
 
 struct AnyStep {
-  std::variant<AdaptiveStep, DiminishingStep, ConstantStep> rule;
+  std::variant<AdaptiveStep, DiminishingStep, ConstantStep, MultiLevelStep, GreedyStep> rule;
 
-  double next(double agreement) {
-    return std::visit([&](auto& r) { return r.next(agreement); }, rule);
+  double next(const Pull& pull) {
+    return std::visit([&](auto& r) { return r.next(pull); }, rule);
   }
   double eta() const {
     return std::visit([](const auto& r) { return r.eta(); }, rule);
@@ -23,14 +24,52 @@ struct AnyStep {
   }
 };
 
-struct AnyLoss {
-  std::variant<L21Loss, SquaredLoss> loss;
+template <class T>
+struct AnyFit {
+  std::variant<LeastSquares<T>, L1Fit<T>> fit;
 
-  explicit AnyLoss(const std::string& name = "l21") {
-    require(name == "l21" || name == "squared", "loss='", name, "' must be 'l21' or 'squared'");
+  Solved solve(const arma::Mat<T>& U, const Observation<T>& x) {
+    return std::visit([&](auto& f) { return f.solve(U, x); }, fit);
+  }
+  const arma::Col<T>& w() const {
+    return std::visit([](const auto& f) -> const arma::Col<T>& { return f.w(); }, fit);
+  }
+  T residual() const {
+    return std::visit([](const auto& f) { return f.residual(); }, fit);
+  }
+  bool exact() const {
+    return std::visit([](const auto& f) { return f.exact(); }, fit);
+  }
+  T direction(const Observation<T>& x, arma::Col<T>& e) const {
+    return std::visit([&](const auto& f) { return f.direction(x, e); }, fit);
+  }
+};
+
+/// How Python names a loss: "l21", "squared", or an L1Loss with its constants.
+using LossName = std::variant<std::string, L1Loss>;
+
+struct AnyLoss {
+  std::variant<L21Loss, SquaredLoss, L1Loss> loss;
+
+  AnyLoss() = default;
+  explicit AnyLoss(const LossName& given) {
+    if (std::holds_alternative<L1Loss>(given)) {
+      loss = std::get<L1Loss>(given);
+      return;
+    }
+    const auto& name = std::get<std::string>(given);
+    require(name == "l21" || name == "squared", "loss='", name,
+            "' must be 'l21', 'squared' or an L1Loss");
     if (name == "squared") loss = SquaredLoss{};
   }
-  std::string name() const { return std::holds_alternative<L21Loss>(loss) ? "l21" : "squared"; }
+  LossName name() const {
+    if (std::holds_alternative<L1Loss>(loss)) return std::get<L1Loss>(loss);
+    return std::holds_alternative<L21Loss>(loss) ? "l21" : "squared";
+  }
+  template <class T>
+  AnyFit<T> make_fit(uword n, uword d) const {
+    return std::visit([&](const auto& l) { return AnyFit<T>{l.template make_fit<T>(n, d)}; }, loss);
+  }
   double weight(double residual) const {
     return std::visit([&](const auto& l) { return l.weight(residual); }, loss);
   }

@@ -1,5 +1,5 @@
-// The step rules and metrics, with their state: what Python hands to a tracker, and what a pickle
-// holds.
+// The step rules, the L1 loss and the metrics, with their state: what Python hands to a tracker,
+// and what a pickle holds.
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
@@ -11,6 +11,22 @@
 namespace gasg21::bindings {
 
 namespace py = pybind11;
+
+namespace {
+
+/// `next` of a rule that looks at the whole pull.
+template <class Rule>
+double next_of(Rule& rule, double agreement, double length, double previous_length, double slope) {
+  return rule.next(Pull{agreement, length, previous_length, slope});
+}
+
+/// The loss, once its fit has accepted its constants.
+L1Loss checked(const L1Loss& loss) {
+  loss.make_fit<double>(2, 1);
+  return loss;
+}
+
+}  // namespace
 
 void bind_step_size(py::module_& m) {
   const AdaptiveStepOptions defaults;
@@ -24,7 +40,7 @@ void bind_step_size(py::module_& m) {
            py::arg("f_max") = defaults.f_max, py::arg("omega") = defaults.omega,
            py::arg("max_level") = defaults.max_level)
       .def("at_level", &AdaptiveStep::at_level, py::arg("level"))
-      .def("next", &AdaptiveStep::next, py::arg("agreement"))
+      .def("next", py::overload_cast<double>(&AdaptiveStep::next), py::arg("agreement"))
       .def("sigmoid", &AdaptiveStep::sigmoid, py::arg("x"))
       .def_property_readonly("eta", &AdaptiveStep::eta)
       .def_property_readonly("mu", &AdaptiveStep::mu)
@@ -48,7 +64,7 @@ void bind_step_size(py::module_& m) {
 
   py::class_<DiminishingStep>(m, "DiminishingStep")
       .def(py::init<double>(), py::arg("eta0") = DiminishingStep().eta0())
-      .def("next", &DiminishingStep::next, py::arg("agreement"))
+      .def("next", py::overload_cast<double>(&DiminishingStep::next), py::arg("agreement"))
       .def_property_readonly("eta", &DiminishingStep::eta)
       .def_property_readonly("level", &DiminishingStep::level)
       .def("__getstate__",
@@ -62,7 +78,7 @@ void bind_step_size(py::module_& m) {
 
   py::class_<ConstantStep>(m, "ConstantStep")
       .def(py::init<double>(), py::arg("eta0") = ConstantStep().eta())
-      .def("next", &ConstantStep::next, py::arg("agreement"))
+      .def("next", py::overload_cast<double>(&ConstantStep::next), py::arg("agreement"))
       .def_property_readonly("eta", &ConstantStep::eta)
       .def_property_readonly("level", &ConstantStep::level)
       .def("__getstate__", [](const ConstantStep& r) { return py::make_tuple(r.eta()); })
@@ -70,6 +86,72 @@ void bind_step_size(py::module_& m) {
                   [](const py::tuple& t) {
                     require(t.size() == 1, "not the state of a ConstantStep");
                     return ConstantStep(t[0].cast<double>());
+                  })
+      .def("__reduce__", reduce);
+
+  const MultiLevelStepOptions levels;
+  py::class_<MultiLevelStep>(m, "MultiLevelStep")
+      .def(py::init([](double first_angle, double mu_max, double mu_min, double f_min, double f_max,
+                       double omega, std::int64_t max_level, double max_angle) {
+             return MultiLevelStep(
+                 {first_angle, mu_max, mu_min, f_min, f_max, omega, max_level, max_angle});
+           }),
+           py::arg("first_angle") = levels.first_angle, py::arg("mu_max") = levels.mu_max,
+           py::arg("mu_min") = levels.mu_min, py::arg("f_min") = levels.f_min,
+           py::arg("f_max") = levels.f_max, py::arg("omega") = levels.omega,
+           py::arg("max_level") = levels.max_level, py::arg("max_angle") = levels.max_angle)
+      .def("next", &next_of<MultiLevelStep>, py::arg("agreement"), py::arg("length"),
+           py::arg("previous_length"), py::arg("slope"))
+      .def_property_readonly("eta", &MultiLevelStep::eta)
+      .def_property_readonly("mu", &MultiLevelStep::mu)
+      .def_property_readonly("level", &MultiLevelStep::level)
+      .def("__getstate__",
+           [](const MultiLevelStep& r) {
+             const auto& o = r.options();
+             return py::make_tuple(o.first_angle, o.mu_max, o.mu_min, o.f_min, o.f_max, o.omega,
+                                   o.max_level, o.max_angle, r.scale(), r.mu(), r.level(), r.eta());
+           })
+      .def_static("_from_state",
+                  [](const py::tuple& t) {
+                    require(t.size() == 12, "not the state of a MultiLevelStep");
+                    const auto real = [&](int i) { return t[i].cast<double>(); };
+                    const auto whole = [&](int i) { return t[i].cast<std::int64_t>(); };
+                    return MultiLevelStep(
+                        {real(0), real(1), real(2), real(3), real(4), real(5), whole(6), real(7)},
+                        real(8), real(9), whole(10), real(11));
+                  })
+      .def("__reduce__", reduce);
+
+  py::class_<GreedyStep>(m, "GreedyStep")
+      .def(py::init<>())
+      .def("next", &next_of<GreedyStep>, py::arg("agreement"), py::arg("length"),
+           py::arg("previous_length"), py::arg("slope"))
+      .def_property_readonly("eta", &GreedyStep::eta)
+      .def_property_readonly("level", &GreedyStep::level)
+      .def("__getstate__", [](const GreedyStep& r) { return py::make_tuple(r.eta()); })
+      .def_static("_from_state",
+                  [](const py::tuple& t) {
+                    require(t.size() == 1, "not the state of a GreedyStep");
+                    return GreedyStep(t[0].cast<double>());
+                  })
+      .def("__reduce__", reduce);
+
+  const L1FitOptions admm;
+  py::class_<L1Loss>(m, "L1Loss")
+      .def(py::init([](double rho, std::int64_t max_iter, double tol) {
+             return checked(L1Loss{{rho, max_iter, tol}});
+           }),
+           py::arg("rho") = admm.rho, py::arg("max_iter") = admm.max_iter,
+           py::arg("tol") = admm.tol)
+      .def("__getstate__",
+           [](const L1Loss& l) {
+             return py::make_tuple(l.options.rho, l.options.max_iter, l.options.tol);
+           })
+      .def_static("_from_state",
+                  [](const py::tuple& t) {
+                    require(t.size() == 3, "not the state of an L1Loss");
+                    return checked(L1Loss{
+                        {t[0].cast<double>(), t[1].cast<std::int64_t>(), t[2].cast<double>()}});
                   })
       .def("__reduce__", reduce);
 

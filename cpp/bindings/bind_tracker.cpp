@@ -98,7 +98,7 @@ class PyTracker {
     require(t.size() == 3 && t[0].cast<int>() == schema,
             "this pickle holds another version of a tracker's state");
     return std::make_unique<PyTracker>(
-        Core(unpack<T>(t[2].cast<py::tuple>()), AnyLoss(t[1].cast<std::string>())));
+        Core(unpack<T>(t[2].cast<py::tuple>()), AnyLoss(t[1].cast<LossName>())));
   }
 
  private:
@@ -125,8 +125,8 @@ void bind_for(py::module_& m, const char* name) {
   using Rule = decltype(AnyStep::rule);
   using Metric = decltype(AnyMetric::metric);
   py::class_<Class>(m, name)
-      .def(py::init([](uword n, uword d, const Rule& rule, std::uint64_t seed,
-                       const std::string& loss, const Metric& metric) {
+      .def(py::init([](uword n, uword d, const Rule& rule, std::uint64_t seed, const LossName& loss,
+                       const Metric& metric) {
              return std::make_unique<Class>(
                  typename Class::Core(n, d, AnyStep{rule}, seed, AnyLoss(loss), AnyMetric{metric}));
            }),
@@ -135,7 +135,7 @@ void bind_for(py::module_& m, const char* name) {
       .def_static(
           "from_components",
           [](const py::array& components, const Rule& rule, std::uint64_t seed,
-             const std::string& loss, const Metric& metric) {
+             const LossName& loss, const Metric& metric) {
             return std::make_unique<Class>(
                 typename Class::Core(copy_basis<T>(components, "components"), AnyStep{rule}, seed,
                                      AnyLoss(loss), AnyMetric{metric}));

@@ -1,12 +1,14 @@
 // Samples in a fixed subspace, and the look for infinities at the door.
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
 
 #include <cmath>
 #include <gasg21/gasg21.hpp>
 #include <string>
 #include <type_traits>
 
+#include "any_rule.hpp"
 #include "array_view.hpp"
 #include "module.hpp"
 #include "watch.hpp"
@@ -60,11 +62,13 @@ py::object find_infinite(const py::object& samples, const py::object& mask, uwor
 
 /// Fits each sample to the components, without the GIL, and calls visit(j, projector).
 template <class T, class Visit>
-void each_fitted(const arma::Mat<T>& U, const AnyView<T>& view, Visit&& visit) {
+void each_fitted(const arma::Mat<T>& U, const AnyView<T>& view, const LossName& loss,
+                 Visit&& visit) {
+  const AnyLoss any(loss);
   Watch watch{py::none(), double(U.n_elem)};
   {
     const py::gil_scoped_release nogil;
-    Projector<T> projector(U);
+    Projector<T, AnyFit<T>> projector(U, any.make_fit<T>(U.n_rows, U.n_cols));
     std::visit(
         [&](const auto& v) {
           for (uword j = 0; j < v.n_cols && !watch.tick(); ++j) {
@@ -78,13 +82,14 @@ void each_fitted(const arma::Mat<T>& U, const AnyView<T>& view, Visit&& visit) {
 }
 
 template <class T>
-py::tuple project(const py::array& components, const py::object& samples, const py::object& mask) {
+py::tuple project(const py::array& components, const py::object& samples, const py::object& mask,
+                  const LossName& loss) {
   const arma::Mat<T> U = as_basis<T>(components, "components");
   const AnyView<T> view = as_view<T>(samples, mask, U.n_rows);
   const auto count = py::ssize_t(std::visit([](const auto& v) { return v.n_cols; }, view));
   py::array_t<T> weights({count, py::ssize_t(U.n_cols)}), residuals(count);
   T *w = weights.mutable_data(), *r = residuals.mutable_data();
-  each_fitted(U, view, [&](uword j, const Projector<T>& fit) {
+  each_fitted(U, view, loss, [&](uword j, const auto& fit) {
     fit.weights(w + j * U.n_cols);
     r[j] = fit.residual();
   });
@@ -93,7 +98,7 @@ py::tuple project(const py::array& components, const py::object& samples, const 
 
 template <class T>
 void fill_missing(const py::array& components, const py::object& samples, const py::object& mask,
-                  py::array_t<T>& out) {
+                  py::array_t<T>& out, const LossName& loss) {
   const arma::Mat<T> U = as_basis<T>(components, "components");
   const AnyView<T> view = as_view<T>(samples, mask, U.n_rows);
   const uword count = std::visit([](const auto& v) { return v.n_cols; }, view);
@@ -101,8 +106,8 @@ void fill_missing(const py::array& components, const py::object& samples, const 
               (out.flags() & py::array::c_style) != 0,
           "out must be C-ordered with the shape of the samples");
   T* to = out.mutable_data();
-  each_fitted(U, view,
-              [&](uword j, const Projector<T>& fit) { fit.fill_missing(to + j * U.n_rows); });
+  each_fitted(U, view, loss,
+              [&](uword j, const auto& fit) { fit.fill_missing(to + j * U.n_rows); });
 }
 
 template <class T>
@@ -110,11 +115,11 @@ void bind_for(py::module_& m, const std::string& bits) {
   m.def(("find_infinite" + bits).c_str(), &find_infinite<T>, py::arg("samples"), py::arg("mask"),
         py::arg("n"), "The first observed infinite entry as (sample, feature), or None.");
   m.def(("project" + bits).c_str(), &project<T>, py::arg("components"), py::arg("samples"),
-        py::arg("mask") = py::none(),
+        py::arg("mask") = py::none(), py::arg("loss") = "l21",
         "Weights (m, d) and relative residuals (m,) of samples in the row space of orthonormal "
-        "components.");
+        "components. The weights are those of the loss, the residuals those of least squares.");
   m.def(("fill_missing" + bits).c_str(), &fill_missing<T>, py::arg("components"),
-        py::arg("samples"), py::arg("mask"), py::arg("out").noconvert(),
+        py::arg("samples"), py::arg("mask"), py::arg("out").noconvert(), py::arg("loss") = "l21",
         "Writes the missing entries of the samples, as the subspace has them, into out.");
 }
 

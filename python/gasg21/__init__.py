@@ -4,10 +4,11 @@ from gasg21 import baselines, blocks, datasets, exceptions, metrics, step_size
 from gasg21._clustering import KGASG21
 from gasg21._core import __version__
 from gasg21._embedding import get_cmake_dir, get_include
-from gasg21._recovery import GASG21, GROUSE
+from gasg21._recovery import GASG21, GRASTA, GROUSE
 
 __all__ = [
     "GASG21",
+    "GRASTA",
     "GROUSE",
     "KGASG21",
     "__version__",

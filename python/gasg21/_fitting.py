@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from gasg21 import _core
 from gasg21._progress import Progress
-from gasg21._self_check import LOST, hold_out, predicts, swallowed
+from gasg21._self_check import LOST, hold_out, predicts, predicts_some, swallowed
 from gasg21._validation import Array, Samples
 from gasg21.exceptions import InvalidInputError
 
@@ -33,6 +33,7 @@ class Plan:
     scaling: bool
     n_components: int  # to return; the tracker may work with more
     seed: int
+    loss: _core.Loss = "l21"
 
 
 @dataclass
@@ -54,9 +55,8 @@ class Recovery:
         """Run to the end; on KeyboardInterrupt the status stays "interrupted"."""
         if not self.plan.polish:
             status = self._stream(self.samples, self.plan.max_passes, progress)
-            self.estimated_angle = self._stream_error()
-            lost = status != "max_passes" and self.estimated_angle > LOST
-            self.status = "undetermined" if lost else status
+            lost = self._lost_in_stream()
+            self.status = "undetermined" if lost and status != "max_passes" else status
             return
         held_out = hold_out(self.samples, len(self.tracker.components()), self.plan.seed)
         seen = dataclasses.replace(self.samples, held_out=held_out)
@@ -122,6 +122,15 @@ class Recovery:
         """Whether the residuals of the samples near the subspace have not fallen by a tenth in two passes."""
         near = [record["near_residual"] for record in self.history]
         return len(near) > 3 and self.plan.tol > 0 and not self.plan.polish and near[-1] > 0.9 * near[-3]
+
+    def _lost_in_stream(self) -> bool:
+        """Whether what the stream alone found is not to be believed."""
+        if isinstance(self.plan.loss, str):
+            self.estimated_angle = self._stream_error()
+            return self.estimated_angle > LOST
+        self.estimated_angle = float("nan")  # the error of least squares says nothing of an L1 fit
+        held_out = hold_out(self.samples, self.plan.n_components, self.plan.seed)
+        return not predicts_some(self.components, self.samples, held_out, self.plan.loss)
 
     def _stream_error(self) -> float:
         """Return the standard error of least squares on the fits, and not less than the stream still moves."""

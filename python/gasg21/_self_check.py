@@ -13,6 +13,8 @@ _CHECKED_SAMPLES, _CHECKED_ENTRIES = 300, 4_000_000
 # It fails when more than this share of the samples that look like inliers are predicted worse on held-out
 # entries than by 0, when one coordinate has been swallowed, or when the error estimate says so.
 _BAD_SHARE, SWALLOWED, LOST = 0.3, 0.5, 0.22
+# A fit to corrupted entries fails when no more than this share of all samples is predicted well.
+_PREDICTED = 0.1
 
 
 def hold_out(samples: Samples, n_components: int, seed: int) -> HeldOut:
@@ -68,6 +70,24 @@ def predicts(components: Array, samples: Samples, held_out: HeldOut) -> bool:
     return not (_is_sparse(float(np.median(observed)), components) and coherence(components) > SWALLOWED)
 
 
+def predicts_some(components: Array, samples: Samples, held_out: HeldOut, loss: _core.Loss) -> bool:
+    """Whether enough samples are predicted well in half of their hidden entries; the other half may be corrupt."""
+    rows = np.array(sorted(held_out.features), np.intp)
+    if not len(rows):
+        return True
+    values = dense_rows(samples, rows)
+    weights, _ = project(components, held_out.hide(values, rows), loss)
+    told, good = 0, 0
+    for row, truth, w in zip(rows, values, weights, strict=True):
+        features = held_out.features[int(row)]
+        scale = float(np.nanmax(np.abs(truth)))
+        miss = np.median(np.abs(truth[features] / scale - (w / scale) @ components[:, features])) if scale > 0 else 0.0
+        size = np.median(np.abs(truth[features] / scale)) if scale > 0 else 0.0
+        told += size > 0  # zero predicts itself
+        good += bool(miss < 0.5 * size)
+    return good > max(_PREDICTED * told, min(len(components), told // 2))
+
+
 def swallowed(polished: Array, stream: Array, observed: float) -> bool:
     """Whether the polish has taken a single coordinate into the subspace, as it may on very sparse data."""
     before, after = coherence(stream), coherence(polished)
@@ -79,10 +99,10 @@ def _is_sparse(observed: float, components: Array) -> bool:
     return bool(observed < 10 * d < n)
 
 
-def project(components: Array, X: Array) -> tuple[Array, Array]:
+def project(components: Array, X: Array, loss: _core.Loss = "l21") -> tuple[Array, Array]:
     """Weights and relative residuals of the rows of an array of the components' dtype."""
     function = _core.project64 if components.dtype == np.float64 else _core.project32
-    return function(np.ascontiguousarray(components), np.ascontiguousarray(X))
+    return function(np.ascontiguousarray(components), np.ascontiguousarray(X), None, loss)
 
 
 def coherence(components: Array) -> float:

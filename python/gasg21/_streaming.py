@@ -1,4 +1,4 @@
-"""The shell that GASG21 and GROUSE share: validate, run the core, publish what it found."""
+"""The shell that GASG21, GROUSE and GRASTA share: validate, run the core, publish what it found."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class StreamingSubspace(SubspaceMixin):
     """A subspace that is fitted and updated by the compiled tracker."""
 
     _loss: ClassVar[str]
-    # What GASG21 has as parameters and GROUSE does not.
+    # What GASG21 has as parameters and the others do not.
     scaling: bool = False
     polish: bool = False
     working_components: int | None = None
@@ -113,8 +113,8 @@ class StreamingSubspace(SubspaceMixin):
             seed = seed_of(self.random_state)
             d = self._dimension(samples, seed)
             working = self._working_dimension(d, samples.n_features)
-            rule = core_rule(self.step_size, scaling=self.scaling)
-            plan = Plan(self.max_passes, self.tol, self.polish, self.scaling, d, seed)
+            rule = self._rule(stream=False)
+            plan = Plan(self.max_passes, self.tol, self.polish, self.scaling, d, seed, self._tracker_loss())
             recovery = Recovery(plan, samples, self._start(samples, working, rule, seed))
             try:
                 passes = None if self.polish else self.max_passes
@@ -170,9 +170,16 @@ class StreamingSubspace(SubspaceMixin):
 
     def _start_stream(self, samples: Samples) -> _core.Tracker:
         seed = seed_of(self.random_state)
-        rule = core_rule(self.step_size, scaling=self.scaling, stream=True)
+        rule = self._rule(stream=True)
         self._recent = deque(maxlen=_RECENT)
         return self._start(samples, self._dimension(samples, seed), rule, seed)
+
+    def _tracker_loss(self) -> _core.Loss:
+        return self._loss
+
+    def _rule(self, stream: bool) -> _core.StepRule:
+        l1 = not isinstance(self._tracker_loss(), str)
+        return core_rule(self.step_size, scaling=self.scaling, stream=stream, l1=l1)
 
     def _check_parameters(self) -> None:
         check_integer("max_passes", self.max_passes, 1)
@@ -208,16 +215,17 @@ class StreamingSubspace(SubspaceMixin):
     def _start(self, samples: Samples, d: int, rule: _core.StepRule, seed: int) -> _core.Tracker:
         n, double = samples.n_features, samples.dtype == np.float64
         tracker = _core.Tracker64 if double else _core.Tracker32
+        loss = self._tracker_loss()
         metric = _core.CovarianceScaling() if self.scaling else _core.NoScaling()
         if isinstance(self.init, str):
             check_choice("init", self.init, ("random", "spherical_pca"))
             if self.init == "random":
-                return tracker(n, d, rule, seed, self._loss, metric)
+                return tracker(n, d, rule, seed, loss, metric)
             rows = _core.permutation(samples.n_samples, seed)[: max(20 * d, 100)]
             chosen = samples.take(np.sort(rows))
             start = _core.spherical_pca64 if double else _core.spherical_pca32
             components = start(chosen.payload, chosen.mask, n, d, seed)
-            return tracker.from_components(components, rule, seed, self._loss, metric)
+            return tracker.from_components(components, rule, seed, loss, metric)
         try:
             init = np.array(self.init, samples.dtype, order="C")
         except (ValueError, TypeError) as error:
@@ -227,7 +235,7 @@ class StreamingSubspace(SubspaceMixin):
             msg = f"init has shape {init.shape}; it must have (n_components, n_features) = {(d, n)}"
             raise InvalidInputError(msg)
         try:
-            return tracker.from_components(init, rule, seed, self._loss, metric)
+            return tracker.from_components(init, rule, seed, loss, metric)
         except ValueError as error:
             msg = "init must have finite, linearly independent rows"
             raise InvalidInputError(msg) from error
@@ -250,7 +258,7 @@ class StreamingSubspace(SubspaceMixin):
             return  # the tracker itself is what there is
         self.components_ = recovery.components
         self.n_components_ = len(recovery.components)
-        rule = core_rule(self.step_size, scaling=self.scaling, stream=True)
+        rule = self._rule(stream=True)
         if isinstance(rule, _core.AdaptiveStep):
             rule = rule.at_level(round(np.log2(rule.eta / max(recovery.estimated_angle, 1e-12))))
         else:
@@ -258,7 +266,7 @@ class StreamingSubspace(SubspaceMixin):
         if trimmed:
             metric = _core.CovarianceScaling() if self.scaling else _core.NoScaling()
             kind = type(self._tracker)
-            tracker = kind.from_components(self.components_, rule, recovery.plan.seed, self._loss, metric)
+            tracker = kind.from_components(self.components_, rule, recovery.plan.seed, self._tracker_loss(), metric)
             self._tracker = tracker.with_counters_of(self._tracker)
         else:
             self._tracker.restart(self.components_, rule)

@@ -52,7 +52,7 @@ class SubspaceMixin(
             A row is NaN where the weights are not determined (fewer than n_components + 1 entries
             observed).
         """
-        return self._project(self._check_new(X, mask))[0]
+        return self._project(self._check_new(X, mask), self._weights_loss())[0]
 
     def fit_transform(self, X: Any, y: None = None, mask: Any = None) -> Array:
         """Fit the subspace and return the weights of the samples."""
@@ -81,7 +81,7 @@ class SubspaceMixin(
         for block in samples.chunks():
             observed, kept = observed_entries(samples, block.rows)
             filled = np.zeros(kept.shape, samples.dtype)
-            fill(self.components_, block.payload, block.mask, filled)
+            fill(self.components_, block.payload, block.mask, filled, self._weights_loss())
             out[block.rows] = np.where(observed, kept, filled)
         return out
 
@@ -112,10 +112,14 @@ class SubspaceMixin(
         check_is_fitted(self)
         return check_samples(self, X, mask, reset=False, dtype=self.components_.dtype)
 
-    def _project(self, samples: Samples) -> tuple[Array, Array]:
-        """Weights (m, d) and residuals (m,)."""
+    def _weights_loss(self) -> _core.Loss:
+        """Return what `transform` and `complete` minimise; "l21" means least squares."""
+        return "l21"
+
+    def _project(self, samples: Samples, loss: _core.Loss = "l21") -> tuple[Array, Array]:
+        """Weights (m, d) by the loss, and residuals (m,) of least squares."""
         project = _core.project64 if samples.dtype == np.float64 else _core.project32
-        parts = [project(self.components_, block.payload, block.mask) for block in samples.blocks()]
+        parts = [project(self.components_, block.payload, block.mask, loss) for block in samples.blocks()]
         if len(parts) == 1:
             return parts[0]
         return np.concatenate([w for w, _ in parts]), np.concatenate([r for _, r in parts])

@@ -1,22 +1,32 @@
 """Step rules: how far to go along the geodesic for each vector.
 
-The strings ``"adaptive"``, ``"diminishing"`` and ``"constant"`` mean the defaults of these classes.
+The strings ``"adaptive"``, ``"multilevel"``, ``"diminishing"``, ``"constant"`` and ``"greedy"`` mean the
+defaults of these classes.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from gasg21 import _core
 from gasg21.exceptions import InvalidInputError
 
-__all__ = ["AdaptiveStep", "ConstantStep", "DiminishingStep"]
+__all__ = ["AdaptiveStep", "ConstantStep", "DiminishingStep", "GreedyStep", "MultiLevelStep"]
 
 # With this bound a converged stream follows a sudden change within 2500 vectors, and still reaches 1e-6 at
 # condition 1000.
 _STREAM_LEVEL = 32
 _NO_BOUND = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class Mode:
+    """What a rule is used in: the scaled metric, `partial_fit`, GRASTA's L1 loss."""
+
+    scaling: bool
+    stream: bool
+    l1: bool
 
 
 @dataclass(frozen=True)
@@ -53,9 +63,9 @@ class AdaptiveStep:
     omega: float = 0.1
     max_level: int | None = None
 
-    def _core(self, scaling: bool, stream: bool) -> _core.AdaptiveStep:
-        eta0, mu_max = (1.0, 6.0) if scaling else (0.5, 15.0)
-        max_level = _STREAM_LEVEL if scaling and stream else _NO_BOUND
+    def _core(self, mode: Mode) -> _core.AdaptiveStep:
+        eta0, mu_max = (1.0, 6.0) if mode.scaling else (0.5, 15.0)
+        max_level = _STREAM_LEVEL if mode.scaling and mode.stream else _NO_BOUND
         return _core.AdaptiveStep(
             eta0=eta0 if self.eta0 is None else self.eta0,
             mu_max=mu_max if self.mu_max is None else self.mu_max,
@@ -73,15 +83,16 @@ class DiminishingStep:
 
     Parameters
     ----------
-    eta0 : float
+    eta0 : float, optional
         The first step. Smaller values end lower, if they get there: too small a one never reaches the
-        subspace.
+        subspace. None means 10 in `GRASTA`, whose gradients are longer, else 100.
     """
 
-    eta0: float = 100.0
+    eta0: float | None = None
 
-    def _core(self, scaling: bool, stream: bool) -> _core.DiminishingStep:
-        return _core.DiminishingStep(eta0=self.eta0)
+    def _core(self, mode: Mode) -> _core.DiminishingStep:
+        default = 10.0 if mode.l1 else 100.0
+        return _core.DiminishingStep(eta0=default if self.eta0 is None else self.eta0)
 
 
 @dataclass(frozen=True)
@@ -90,39 +101,113 @@ class ConstantStep:
 
     Parameters
     ----------
-    eta0 : float
-        The step.
+    eta0 : float, optional
+        The step. None means 0.01 in `GRASTA`, whose gradients are longer, else 0.1.
     """
 
-    eta0: float = 0.1
+    eta0: float | None = None
 
-    def _core(self, scaling: bool, stream: bool) -> _core.ConstantStep:
-        return _core.ConstantStep(eta0=self.eta0)
+    def _core(self, mode: Mode) -> _core.ConstantStep:
+        default = 0.01 if mode.l1 else 0.1
+        return _core.ConstantStep(eta0=default if self.eta0 is None else self.eta0)
 
 
-StepSize = AdaptiveStep | DiminishingStep | ConstantStep
+@dataclass(frozen=True)
+class MultiLevelStep:
+    """The multi-level step as the authors of GRASTA coded it: GRASTA-ML in the paper's figures.
+
+    The idea is that of `AdaptiveStep`, which is the rule as the paper states it. It differs in this: the
+    unit of the step comes from the first gradient; two gradients are compared by their cosine, not by
+    their product, so that long gradients do not drown the comparison; the angle and the level are
+    bounded; ``mu`` starts at ``mu_min`` and returns to ``(mu_max - 1) / 2``; the level does not fall from
+    1 to 0; a step is taken with the level before it is adapted. Not for ``scaling=True``.
+
+    Parameters
+    ----------
+    first_angle : float
+        The first vector turns the subspace by ``first_angle * (1 + mu_min)`` radians.
+    mu_max : float
+        Larger values shrink the step later: slower and safer. More than ``2 * mu_min + 1``.
+    mu_min : float
+        Lower end of ``mu``.
+    f_min, f_max, omega : float
+        As in `AdaptiveStep`.
+    max_level : int, optional
+        How often the step is halved at most; where it stops, the subspace stops to get better. None means the
+        authors' 20 for `partial_fit`, and 50, as in their demonstration, for `fit`.
+    max_angle : float
+        The most that one vector may turn the subspace, in radians.
+    """
+
+    first_angle: float = 0.1
+    mu_max: float = 15.0
+    mu_min: float = 1.0
+    f_min: float = -1.0
+    f_max: float = 0.5
+    omega: float = 0.1
+    max_level: int | None = None
+    max_angle: float = 1.0
+
+    def _core(self, mode: Mode) -> _core.MultiLevelStep:
+        _refuse_scaling(mode)
+        max_level = (20 if mode.stream else 50) if self.max_level is None else self.max_level
+        return _core.MultiLevelStep(**asdict(self) | {"max_level": max_level})
+
+
+@dataclass(frozen=True)
+class GreedyStep:
+    """GROUSE's greedy step: each vector turns the subspace until it contains it.
+
+    The angle is ``arctan(|r| / |w|)``, the vector's own angle to the subspace: nothing to tune, and the
+    fastest there is on clean data (L. Balzano and S. J. Wright, "Local convergence of an algorithm for
+    subspace identification from partial data", 2015). One outlier turns it away. Not for `GRASTA` nor for
+    ``scaling=True``.
+    """
+
+    def _core(self, mode: Mode) -> _core.GreedyStep:
+        _refuse_scaling(mode)
+        if mode.l1:
+            msg = "the greedy step belongs to least squares; GRASTA has no such angle"
+            raise ValueError(msg)
+        return _core.GreedyStep()
+
+
+def _refuse_scaling(mode: Mode) -> None:
+    if mode.scaling:
+        msg = "this rule measures its steps in the paper's metric; it needs scaling=False"
+        raise ValueError(msg)
+
+
+StepSize = AdaptiveStep | MultiLevelStep | DiminishingStep | ConstantStep | GreedyStep
 _BY_NAME: dict[str, StepSize] = {
     "adaptive": AdaptiveStep(),
+    "multilevel": MultiLevelStep(),
+    "greedy": GreedyStep(),
     "diminishing": DiminishingStep(),
     "constant": ConstantStep(),
 }
 
 
 def core_rule(
-    step_size: str | StepSize, *, scaling: bool = False, stream: bool = False, eta0: float | None = None
+    step_size: str | StepSize,
+    *,
+    scaling: bool = False,
+    stream: bool = False,
+    l1: bool = False,
+    eta0: float | None = None,
 ) -> _core.StepRule:
-    """Return the compiled rule that a ``step_size`` parameter stands for, in `partial_fit` if ``stream``.
+    """Return the compiled rule that a ``step_size`` parameter stands for, in a `Mode`.
 
     ``eta0`` is the largest step of an adaptive rule that does not name its own.
     """
     rule = _BY_NAME.get(step_size) if isinstance(step_size, str) else step_size
-    if not isinstance(rule, AdaptiveStep | DiminishingStep | ConstantStep):
+    if not isinstance(rule, StepSize):
         msg = f"step_size={step_size!r} must be one of {sorted(_BY_NAME)} or an instance of a class in gasg21.step_size"
         raise InvalidInputError(msg)
     if isinstance(rule, AdaptiveStep) and rule.eta0 is None:
         rule = dataclasses.replace(rule, eta0=eta0)
     try:
-        return rule._core(scaling, stream)
+        return rule._core(Mode(scaling, stream, l1))
     except (ValueError, TypeError) as error:
         msg = f"step_size={step_size!r}: {error}"
         raise InvalidInputError(msg) from error

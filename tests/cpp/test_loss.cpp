@@ -1,5 +1,6 @@
 // loss.hpp: a loss's weight is the derivative of what it says it costs.
 #include <gasg21/loss.hpp>
+#include <type_traits>
 
 #include "support.hpp"
 
@@ -27,4 +28,17 @@ TEST_CASE("the weight of a loss is the slope of its cost") {
 TEST_CASE("an outlier pulls no harder than an inlier under L21, and harder under least squares") {
   CHECK(gasg21::L21Loss{}.weight(1.0) == gasg21::L21Loss{}.weight(1e-6));
   CHECK(gasg21::SquaredLoss{}.weight(1.0) > gasg21::SquaredLoss{}.weight(1e-6));
+}
+
+TEST_CASE("under L1 the weight is the length of the pull, and each loss has its fit") {
+  CHECK(gasg21::L1Loss{}.weight(3.5) == 3.5);
+  const gasg21::L1Loss loss{{1.5, 7, 1e-3}};
+  gasg21::L1Fit<double> fit = loss.make_fit<double>(4, 1);
+  static_assert(std::is_same_v<decltype(gasg21::L21Loss{}.make_fit<float>(4, 1)),
+                               gasg21::LeastSquares<float>>);
+  gasg21::Observation<double> x(4);
+  const arma::vec values = {1, -2, 3, 0.1};
+  x.read(gasg21::DenseSample<double>{values.memptr()});
+  REQUIRE(fit.solve(arma::mat{0.5, 0.5, 0.5, 0.5}.t(), x) == gasg21::Solved::yes);
+  CHECK(fit.n_iter() <= 7);  // its constants arrived
 }

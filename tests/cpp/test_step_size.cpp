@@ -9,6 +9,10 @@ using gasg21::AdaptiveStep;
 using gasg21::AdaptiveStepOptions;
 using gasg21::ConstantStep;
 using gasg21::DiminishingStep;
+using gasg21::GreedyStep;
+using gasg21::MultiLevelStep;
+using gasg21::MultiLevelStepOptions;
+using gasg21::Pull;
 using support::complaint;
 using support::contains;
 
@@ -243,4 +247,84 @@ TEST_CASE("a first step beyond 1e6 is refused") {
   CHECK_FALSE(refused(std::numeric_limits<double>::denorm_min()));
   CHECK(refused(std::nextafter(1e6, 2e6)));
   CHECK(refused(1e300));
+}
+
+TEST_CASE("the first gradient sets the unit of the multi-level step") {
+  for (const double length : {1e-3, 1.0, 40.0}) {
+    MultiLevelStep rule;
+    CHECK(rule.eta() == 0);
+    const double eta = rule.next({0, length, 0, 1});
+    CHECK(eta * length == doctest::Approx(0.1 * 2).epsilon(1e-14));  // first_angle (1 + mu_min)
+    CHECK(rule.eta() == eta);
+    CHECK(rule.level() == 0);
+  }
+}
+
+TEST_CASE("the multi-level step compares directions, not lengths") {
+  MultiLevelStep by_one, by_many;
+  by_one.next({0, 1, 0, 1});
+  by_many.next({0, 50, 0, 1});
+  by_one.next({0.5, 1, 1, 1});
+  by_many.next({0.5 * 50 * 30, 30, 50, 1});
+  CHECK(by_one.mu() == doctest::Approx(by_many.mu()).epsilon(1e-14));
+  MultiLevelStep tiny;  // gradients without length are unrelated
+  tiny.next({0, 1e-4, 0, 1});
+  const double mu = tiny.mu();
+  tiny.next({-1e-8, 1e-4, 1e-4, 1});
+  CHECK(tiny.mu() == mu);
+}
+
+TEST_CASE("the multi-level step uses its level, then adapts it, within its bounds") {
+  MultiLevelStepOptions options;
+  options.max_level = 3;
+  MultiLevelStep rule(options);
+  double last = rule.next({0, 1, 0, 1});
+  CHECK(rule.mu() == 7);  // mu_min counts as reached: (mu_max - 1) / 2
+  int rises = 0;
+  for (int j = 0; j < 400; ++j) {
+    const auto level = rule.level();
+    const double eta = rule.next({-1, 1, 1, 1});  // opposite gradients
+    CHECK(eta == std::ldexp(rule.scale(), -int(level)));
+    CHECK(eta <= last);
+    last = eta;
+    if (rule.level() > level) {
+      ++rises;
+      CHECK(rule.mu() == 7);
+    }
+  }
+  CHECK(rises == 3);
+  CHECK(rule.mu() == options.mu_max);  // it stays at the top
+  for (int j = 0; j < 400; ++j) rule.next({1, 1, 1, 1});
+  CHECK(rule.level() == 1);  // and does not fall back to 0
+}
+
+TEST_CASE("no vector turns the subspace further than max_angle") {
+  MultiLevelStep rule;
+  rule.next({0, 0.01, 0, 1});  // a short first gradient makes a large unit
+  for (const double length : {1.0, 30.0})
+    CHECK(rule.next({0, length, 1, 1}) * length == doctest::Approx(1).epsilon(1e-14));
+}
+
+TEST_CASE("a multi-level step refuses what it cannot use") {
+  const auto refusing = [](double MultiLevelStepOptions::* option, double value) {
+    MultiLevelStepOptions o;
+    o.*option = value;
+    return complaint([&] { MultiLevelStep rule(o); });
+  };
+  CHECK(contains(refusing(&MultiLevelStepOptions::first_angle, 0), "first_angle=0"));
+  CHECK(contains(refusing(&MultiLevelStepOptions::max_angle, inf), "max_angle=inf"));
+  CHECK(contains(refusing(&MultiLevelStepOptions::mu_max, 3), "mu_max=3 must exceed 2 mu_min + 1"));
+  CHECK(contains(refusing(&MultiLevelStepOptions::mu_min, -1), "mu_min=-1"));
+  CHECK(contains(refusing(&MultiLevelStepOptions::f_max, 0), "f_max=0"));
+  CHECK(contains(complaint([] { MultiLevelStep({}, 1, 2, 21, 0); }), "not the state"));
+}
+
+TEST_CASE("the greedy step turns by the vector's angle to the subspace") {
+  GreedyStep rule;
+  for (const double slope : {1e-8, 0.3, 5.0})
+    for (const double length : {1e-3, 2.0}) {
+      CHECK(rule.next({0.2, length, 1, slope}) * length ==
+            doctest::Approx(std::atan(slope)).epsilon(1e-14));
+      CHECK(rule.level() == 0);
+    }
 }

@@ -282,3 +282,15 @@ TEST_CASE("a restart goes on from another basis as if it were the first") {
   CHECK(tracker.state().rule.mu() == fresh.state().rule.mu());
   CHECK(same_bits(tracker.state().metric.sums(), fresh.state().metric.sums()));
 }
+
+TEST_CASE("a greedy step puts the vector, as far as it was observed, into the subspace") {
+  for (const double missing : {0.0, 0.4}) {
+    Stream<double> stream(30, 3, 0.5, missing, 11);
+    Tracker<double, gasg21::GreedyStep, gasg21::SquaredLoss> grouse(30, 3, gasg21::GreedyStep{}, 1);
+    for (int j = 0; j < 20; ++j) {
+      const arma::vec x = stream.next();
+      CHECK(grouse.update(x).outcome == StepOutcome::taken);
+      CHECK(Literal(grouse.basis(), x).residual <= 1e-13);
+    }
+  }
+}

@@ -121,7 +121,16 @@ def test_a_million_updates_stay_orthonormal_and_at_the_floor():
     assert tracker.counters()["n_seen"] == 1_000_000
 
 
-@pytest.mark.parametrize("rule", [_core.ConstantStep(0.3), _core.DiminishingStep(), _core.AdaptiveStep()])
+@pytest.mark.parametrize(
+    "rule",
+    [
+        _core.ConstantStep(0.3),
+        _core.DiminishingStep(),
+        _core.AdaptiveStep(),
+        _core.MultiLevelStep(),
+        _core.GreedyStep(),
+    ],
+)
 def test_a_long_stream_of_large_steps_stays_orthonormal(rule):
     """Also where the residual is rounding noise: noise-free inliers under a step that never shrinks."""
     problem = make_low_rank(2000, 40, 4, outlier_fraction=0.1, observed_fraction=0.5, random_state=0)
@@ -147,8 +156,11 @@ def test_geodesic_step_stays_on_the_grassmannian(rng, eta):
 
 
 @pytest.mark.parametrize("kind", [_core.Tracker64, _core.Tracker32])
-@pytest.mark.parametrize("rule", [_core.AdaptiveStep(), _core.DiminishingStep(), _core.ConstantStep()])
-@pytest.mark.parametrize("loss", ["l21", "squared"])
+@pytest.mark.parametrize(
+    "rule",
+    [_core.AdaptiveStep(), _core.DiminishingStep(), _core.ConstantStep(), _core.MultiLevelStep(), _core.GreedyStep()],
+)
+@pytest.mark.parametrize("loss", ["l21", "squared", _core.L1Loss(max_iter=10)])
 def test_a_pickled_stream_goes_on_bit_for_bit(kind, rule, loss):
     X = paper_problem(3, 0.6, seed=6).astype(np.float64 if kind is _core.Tracker64 else np.float32)[:200]
     straight = kind(N, 3, rule, 9, loss)

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gasg21 import GASG21, GROUSE, _core
+from gasg21 import GASG21, GRASTA, GROUSE, _core
 from gasg21.exceptions import InvalidInputError
 from gasg21.metrics import subspace_angle
 
@@ -206,7 +206,7 @@ def test_bad_dimensions_are_refused(n_components):
         ({"step_size": 0.1}, "step_size=0.1 must be one of"),
     ],
 )
-@pytest.mark.parametrize("estimator", [GASG21, GROUSE])
+@pytest.mark.parametrize("estimator", [GASG21, GROUSE, GRASTA])
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
 def test_bad_parameters_are_named(problem, estimator, method, parameters, message):
     model = estimator(3, **parameters)

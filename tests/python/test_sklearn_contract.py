@@ -3,11 +3,20 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from gasg21 import GASG21, GROUSE, KGASG21
+from gasg21 import GASG21, GRASTA, GROUSE, KGASG21
 
 
 # The checks fit blobs and noise, which lie on no subspace: that a fit says so is right.
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks([GASG21(), GROUSE(), GASG21(n_components=1, init="spherical_pca"), KGASG21()])
+@parametrize_with_checks(
+    [
+        GASG21(),
+        GASG21(n_components=1, init="spherical_pca"),
+        GROUSE(),
+        GROUSE(step_size="greedy"),
+        GRASTA(),
+        KGASG21(),
+    ]
+)
 def test_estimator_passes_the_checks_of_scikit_learn(estimator, check):
     check(estimator)

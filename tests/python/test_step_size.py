@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from gasg21 import GASG21, _core
 from gasg21.exceptions import InvalidInputError
-from gasg21.step_size import AdaptiveStep, ConstantStep, DiminishingStep, core_rule
+from gasg21.step_size import AdaptiveStep, ConstantStep, DiminishingStep, GreedyStep, MultiLevelStep, core_rule
 
 
 @pytest.mark.parametrize(
@@ -17,10 +17,12 @@ from gasg21.step_size import AdaptiveStep, ConstantStep, DiminishingStep, core_r
         ("adaptive", AdaptiveStep(), _core.AdaptiveStep),
         ("diminishing", DiminishingStep(), _core.DiminishingStep),
         ("constant", ConstantStep(), _core.ConstantStep),
+        ("multilevel", MultiLevelStep(max_level=20), _core.MultiLevelStep),
+        ("greedy", GreedyStep(), _core.GreedyStep),
     ],
 )
 def test_names_mean_the_defaults(name, instance, compiled):
-    by_name, by_instance = core_rule(name), core_rule(instance)
+    by_name, by_instance = core_rule(name, stream=True), core_rule(instance)
     assert type(by_name) is type(by_instance) is compiled
     assert by_name.__getstate__() == by_instance.__getstate__() == compiled().__getstate__()
 
@@ -39,6 +41,13 @@ def test_every_parameter_reaches_the_core():
     assert state[7] == 5.0  # mu starts in the middle
     assert core_rule(DiminishingStep(3.0)).next(0.0) == 3.0
     assert core_rule(ConstantStep(0.7)).next(0.0) == 0.7
+    values = (0.2, 9.0, 2.0, -0.7, 0.6, 0.2, 11, 0.5)
+    assert core_rule(MultiLevelStep(*values)).__getstate__()[:8] == values
+
+
+def test_defaults_follow_the_length_of_the_gradients():
+    assert core_rule("diminishing", l1=True).eta == 10 < core_rule("diminishing").eta == 100
+    assert core_rule("constant", l1=True).eta == 0.01 < core_rule("constant").eta == 0.1
 
 
 @pytest.mark.parametrize(
@@ -52,6 +61,8 @@ def test_every_parameter_reaches_the_core():
         (AdaptiveStep(omega=0.0), "omega=0 must be above 0"),
         (AdaptiveStep(eta0="big"), "step_size=AdaptiveStep"),
         (DiminishingStep(-1.0), "eta0=-1"),
+        (MultiLevelStep(first_angle=0.0), "first_angle=0 must be above 0"),
+        (MultiLevelStep(max_level=-1), "max_level=-1"),
         (ConstantStep(float("inf")), "eta0=inf"),
     ],
 )

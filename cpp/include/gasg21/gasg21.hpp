@@ -11,6 +11,7 @@
 #include "k_polish.hpp"
 #include "k_subspaces.hpp"
 #include "kernels.hpp"
+#include "l1_fit.hpp"
 #include "least_squares.hpp"
 #include "linalg.hpp"
 #include "loss.hpp"

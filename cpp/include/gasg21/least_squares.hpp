@@ -2,6 +2,7 @@
 // and Alg. 1, steps 3 and 4.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -29,6 +30,15 @@ class LeastSquares {
   /// The residual is rounding error: x lies in the span of U_Omega as far as T can tell.
   bool exact() const { return residual_ <= 4 * eps * (1 + arma::norm(w_)); }
 
+  /// e = r / |r|, n entries, zero off Omega: the direction in which x pulls the subspace. Returns
+  /// |r|.  Pre: not exact.
+  T direction(const Observation<T>& x, arma::Col<T>& e) const {
+    const T length = residual_;
+    e.zeros();
+    for (uword k = 0; k < x.count(); ++k) e[x.rows()[k]] = r()[k] / length;
+    return length;
+  }
+
   /// Pre: U'U = I up to rounding.  Post: U_Omega'r = 0 to rounding *relative to |r|*, however small
   /// r is, because the refinement projects the computed residual once more.
   Solved solve(const arma::Mat<T>& U, const Observation<T>& x) {
@@ -53,18 +63,34 @@ class LeastSquares {
     return Solved::yes;
   }
 
+  /// q = argmin |b - U_Omega q|, without refinement, and `fitted` = U_Omega q, for another b on the
+  /// Omega last solved for; U must not have changed since.
+  void project(const arma::Mat<T>& U, const Observation<T>& x, const T* b, arma::Col<T>& q,
+               T* fitted) const {
+    const uword k = x.count(), d = U.n_cols;
+    const T* A = x.full() ? U.memptr() : gathered_.memptr();
+    solve_for(A, x.full(), k, d, b, q);
+    std::fill(fitted, fitted + k, T(0));
+    kernels::add_times(A, k, d, q.memptr(), T(1), fitted);
+  }
+
  private:
   static constexpr T eps = std::numeric_limits<T>::epsilon();
 
+  /// q = argmin |b - A q|.
+  void solve_for(const T* A, bool full, uword k, uword d, const T* b, arma::Col<T>& q) const {
+    if (!full && use_svd_) {
+      kernels::transpose_times(svd_.P.memptr(), k, d, b, q.memptr());
+      q = svd_.V * (q / svd_.s);
+    } else {
+      kernels::transpose_times(A, k, d, b, q.memptr());
+      if (!full) kernels::cholesky_solve(G_.memptr(), d, q.memptr());  // full: G = I
+    }
+  }
+
   /// w += q, r -= A q, where q minimises |r - A q|.
   void correct(const T* A, bool full, uword k, uword d) {
-    if (!full && use_svd_) {
-      kernels::transpose_times(svd_.P.memptr(), k, d, r(), q_.memptr());
-      q_ = svd_.V * (q_ / svd_.s);
-    } else {
-      kernels::transpose_times(A, k, d, r(), q_.memptr());
-      if (!full) kernels::cholesky_solve(G_.memptr(), d, q_.memptr());  // full: G = I
-    }
+    solve_for(A, full, k, d, r(), q_);
     w_ += q_;
     kernels::add_times(A, k, d, q_.memptr(), T(-1), r_.memptr());
   }

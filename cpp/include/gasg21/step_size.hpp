@@ -1,7 +1,6 @@
 // Step rules: how far to go along the geodesic. Each is one small value: parameters and state
-// together, `next(agreement)` is the step for the current gradient, where `agreement` is the inner
-// product of the previous gradient and this one (0 when there is no previous one). Eqs. (10) to
-// (12), Alg. 2.
+// together, `next(pull)` is the step for the current gradient. Eqs. (10) to (12), Alg. 2; the rules
+// of GRASTA's and GROUSE's own codes.
 #pragma once
 
 #include <algorithm>
@@ -13,10 +12,28 @@
 
 namespace gasg21 {
 
+/// What a rule is told of the current gradient.
+struct Pull {
+  double agreement;        // inner product with the previous gradient; 0 when there is none
+  double length;           // of the gradient: a step eta turns the subspace by eta * length
+  double previous_length;  // 0 when there is no previous gradient
+  double slope;            // |r| / |w|: the tangent of the vector's angle to the subspace
+};
+
 namespace detail {
 /// (A step of a million turns is a mistake; without a bound its angle could be infinite.)
 inline void check_eta0(double eta0) {
   require(eta0 > 0 && eta0 <= 1e6, "eta0=", eta0, " must be a number in (0, 1e6]");
+}
+/// Eq. (11).
+inline double sigmoid(double x, double f_min, double f_max, double omega) {
+  return f_min + (f_max - f_min) / (1 - f_max / f_min * std::exp(-x / omega));
+}
+
+inline void check_sigmoid(double f_min, double f_max, double omega) {
+  require(f_min < 0 && std::isfinite(f_min), "f_min=", f_min, " must be below 0");
+  require(f_max > 0 && std::isfinite(f_max), "f_max=", f_max, " must be above 0");
+  require(omega > 0 && std::isfinite(omega), "omega=", omega, " must be above 0");
 }
 }  // namespace detail
 
@@ -43,18 +60,14 @@ class AdaptiveStep {
     detail::check_eta0(options.eta0);
     require(options.mu_min < options.mu_max && std::isfinite(options.mu_max - options.mu_min),
             "mu_max=", options.mu_max, " must exceed mu_min=", options.mu_min);
-    require(options.f_min < 0 && std::isfinite(options.f_min), "f_min=", options.f_min,
-            " must be below 0");
-    require(options.f_max > 0 && std::isfinite(options.f_max), "f_max=", options.f_max,
-            " must be above 0");
-    require(options.omega > 0 && std::isfinite(options.omega), "omega=", options.omega,
-            " must be above 0");
+    detail::check_sigmoid(options.f_min, options.f_max, options.omega);
     require(std::isfinite(mu), "mu=", mu, " must be a number");
     require(options.max_level >= 0, "max_level=", options.max_level, " must not be below 0");
     require(level >= 0 && level <= options.max_level, "level=", level,
             " must be in [0, max_level]");
   }
 
+  double next(const Pull& pull) { return next(pull.agreement); }
   double next(double agreement) {
     mu_ = std::max(mu_ + sigmoid(-agreement), options_.mu_min);  // Eq. (10)
     if (mu_ >= options_.mu_max) {
@@ -86,8 +99,7 @@ class AdaptiveStep {
   // Departs from Eq. (11): its f_min is read as F_min, because only then sigmoid(0) = 0, as the
   // paper says; pinned by "the sigmoid vanishes at zero".
   double sigmoid(double x) const {
-    const auto& o = options_;
-    return o.f_min + (o.f_max - o.f_min) / (1 - o.f_max / o.f_min * std::exp(-x / o.omega));
+    return detail::sigmoid(x, options_.f_min, options_.f_max, options_.omega);
   }
 
  private:
@@ -107,6 +119,7 @@ class DiminishingStep {
     require(taken >= 0, "taken=", taken, " must not be below 0");
   }
 
+  double next(const Pull& pull) { return next(pull.agreement); }
   double next(double /*agreement*/) {
     ++taken_;
     return eta();
@@ -127,12 +140,118 @@ class ConstantStep {
  public:
   explicit ConstantStep(double eta0 = 0.1) : eta0_(eta0) { detail::check_eta0(eta0); }
 
+  double next(const Pull& pull) { return next(pull.agreement); }
   double next(double /*agreement*/) { return eta0_; }
   double eta() const { return eta0_; }
   std::int64_t level() const { return 0; }
 
  private:
   double eta0_;
+};
+
+/// The constants of the authors' code.
+struct MultiLevelStepOptions {
+  double first_angle = 0.1;  // the first vector turns the subspace by this times 1 + mu_min
+  double mu_max = 15;
+  double mu_min = 1;
+  double f_min = -1;
+  double f_max = 0.5;
+  double omega = 0.1;
+  std::int64_t max_level = 20;
+  double max_angle = 1;  // the most that one vector may turn the subspace, in radians
+};
+
+/// The multi-level step as GRASTA's authors coded it: what the paper's figures call GRASTA-ML.
+/// Unlike AdaptiveStep (Alg. 2) it takes its unit from the first gradient, compares directions only
+/// (the cosine of two gradients, not their product), bounds the angle and the level, starts mu at
+/// mu_min and resets it to (mu_max - 1) / 2, never falls from level 1 to 0, and uses the level that
+/// it has before it adapts it.
+class MultiLevelStep {
+ public:
+  explicit MultiLevelStep(const MultiLevelStepOptions& options = {})
+      : MultiLevelStep(options, 0, options.mu_min, 0, 0) {}
+
+  /// A rule in the middle of its work, for resuming.
+  MultiLevelStep(const MultiLevelStepOptions& options, double scale, double mu, std::int64_t level,
+                 double eta)
+      : options_(options), scale_(scale), mu_(mu), level_(level), eta_(eta) {
+    require(options.first_angle > 0 && std::isfinite(options.first_angle),
+            "first_angle=", options.first_angle, " must be above 0");
+    require(options.max_angle > 0 && std::isfinite(options.max_angle),
+            "max_angle=", options.max_angle, " must be above 0");
+    require(options.mu_min >= 0 && std::isfinite(options.mu_min), "mu_min=", options.mu_min,
+            " must not be below 0");
+    require(middle() > options.mu_min && std::isfinite(options.mu_max), "mu_max=", options.mu_max,
+            " must exceed 2 mu_min + 1 = ", 2 * options.mu_min + 1);
+    detail::check_sigmoid(options.f_min, options.f_max, options.omega);
+    require(options.max_level >= 0, "max_level=", options.max_level, " must not be below 0");
+    require(scale >= 0 && std::isfinite(scale) && std::isfinite(mu) && std::isfinite(eta) &&
+                level >= 0 && level <= options.max_level,
+            "not the state of a MultiLevelStep");
+  }
+
+  double next(const Pull& pull) {
+    if (scale_ == 0) scale_ = options_.first_angle * (1 + options_.mu_min) / pull.length;
+    mu_ = std::max(
+        mu_ + detail::sigmoid(-cosine(pull), options_.f_min, options_.f_max, options_.omega),
+        options_.mu_min);
+    eta_ = std::min(std::ldexp(scale_, -int(std::min<std::int64_t>(level_, 4096))),
+                    options_.max_angle / pull.length);
+    adapt_level();
+    return eta_;
+  }
+
+  double eta() const { return eta_; }
+  std::int64_t level() const { return level_; }
+  double mu() const { return mu_; }
+  /// The step at level 0; 0 until the first gradient has told it.
+  double scale() const { return scale_; }
+  const MultiLevelStepOptions& options() const { return options_; }
+
+ private:
+  /// (Gradients of next to no length count as unrelated.)
+  static double cosine(const Pull& pull) {
+    const double lengths = pull.length * pull.previous_length;
+    return lengths > 1e-5 ? pull.agreement / lengths : 0;
+  }
+
+  void adapt_level() {
+    if (mu_ <= options_.mu_min) {
+      if (level_ > 1) --level_;
+      mu_ = middle();
+    } else if (mu_ > options_.mu_max) {
+      mu_ = level_ < options_.max_level ? middle() : options_.mu_max;
+      level_ = std::min(level_ + 1, options_.max_level);
+    }
+  }
+
+  double middle() const { return (options_.mu_max - 1) / 2; }
+
+  MultiLevelStepOptions options_;
+  double scale_;
+  double mu_;
+  std::int64_t level_;
+  double eta_;
+};
+
+/// GROUSE's greedy step (Balzano and Wright): turns the subspace by the vector's own angle to it,
+/// until it contains the vector as far as it was observed. Nothing to choose.
+class GreedyStep {
+ public:
+  /// `eta` is the step last used, for resuming.
+  explicit GreedyStep(double eta = 0) : eta_(eta) {
+    require(eta >= 0 && std::isfinite(eta), "eta=", eta, " must not be below 0");
+  }
+
+  double next(const Pull& pull) {
+    eta_ = std::atan(pull.slope) / pull.length;
+    return eta_;
+  }
+  double eta() const { return eta_; }
+  std::int64_t level() const { return 0; }
+
+ private:
+  double eta_;
 };
 
 }  // namespace gasg21

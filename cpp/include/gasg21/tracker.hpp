@@ -76,6 +76,7 @@ template <class T = double, class StepRule = AdaptiveStep, class Loss = L21Loss,
 class Tracker {
  public:
   using State = TrackerState<T, StepRule, Metric>;
+  using Fit = decltype(std::declval<const Loss&>().template make_fit<T>(0, 0));
   using value_type = T;
 
   /// Starts from a uniformly random d-dimensional subspace of R^n.
@@ -93,9 +94,10 @@ class Tracker {
       : state_(std::move(state)),
         loss_(std::move(loss)),
         x_(state_.U.n_rows),
-        fit_(state_.U.n_rows, state_.U.n_cols),
+        fit_(loss_.template make_fit<T>(state_.U.n_rows, state_.U.n_cols)),
         gradient_{arma::Col<T>(state_.U.n_rows), arma::Col<T>(state_.U.n_cols)},
-        shift_(state_.U.n_rows) {
+        shift_(state_.U.n_rows),
+        previous_length_(state_.previous.weight * double(arma::norm(state_.previous.w))) {
     check_dimensions(n(), d());
     require(state_.previous.e.n_elem == n() && state_.previous.w.n_elem == d(),
             "the previous gradient does not fit a ", n(), " x ", d(), " basis");
@@ -131,7 +133,7 @@ class Tracker {
     state_.U = std::move(U);
     state_.rule = std::move(rule);
     state_.metric.forget();
-    state_.previous.weight = 0;
+    state_.previous.weight = previous_length_ = 0;
     state_.steps_since_check = 0;
   }
 
@@ -156,14 +158,17 @@ class Tracker {
     const Solved solved = fit_.solve(state_.U, x_);  // step 3
     if (solved != Solved::yes) return skipped(solved);
     if (fit_.exact()) return used(StepOutcome::in_subspace);
-    if (arma::norm(fit_.w()) <= std::numeric_limits<T>::epsilon())
+    const T w = arma::norm(fit_.w());
+    if (w <= std::numeric_limits<T>::epsilon())
       return report(StepOutcome::orthogonal, double(fit_.residual()));
     compute_gradient();  // step 4
     state_.metric.learn(gradient_, double(fit_.residual()), state_.rule.eta());
-    const double eta = state_.rule.next(agreement());  // step 5, Alg. 2
+    const Pull now = pull(double(w));
+    const double eta = state_.rule.next(now);  // step 5, Alg. 2
     const double theta = state_.metric.turn(gradient_, eta, direction_);
     geodesic_step(state_.U, gradient_.e, direction_, theta, shift_);  // step 6
     std::swap(state_.previous, gradient_);
+    previous_length_ = now.length;
     keep_orthonormal();
     return used(StepOutcome::taken);
   }
@@ -197,11 +202,14 @@ class Tracker {
   }
 
   void compute_gradient() {
-    gradient_.e.zeros();
-    const T residual = fit_.residual();
-    for (uword k = 0; k < x_.count(); ++k) gradient_.e[x_.rows()[k]] = fit_.r()[k] / residual;
+    const T length = fit_.direction(x_, gradient_.e);
     gradient_.w = fit_.w();
-    gradient_.weight = loss_.weight(double(residual));
+    gradient_.weight = loss_.weight(double(length));
+  }
+
+  /// What the step rule is told; `w` is |w|.
+  Pull pull(double w) const {
+    return {agreement(), gradient_.weight * w, previous_length_, double(fit_.residual()) / w};
   }
 
   /// Departs from Alg. 2: the first vector has no previous gradient and leaves mu and level alone.
@@ -243,9 +251,10 @@ class Tracker {
   Loss loss_;
   // Scratch, reused by every update.
   Observation<T> x_;
-  LeastSquares<T> fit_;
+  Fit fit_;
   RankOneGradient<T> gradient_;
   arma::Col<T> direction_, shift_;
+  double previous_length_;
 };
 
 }  // namespace gasg21

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "config.hpp"
 #include "kernels.hpp"
@@ -11,11 +12,13 @@
 
 namespace gasg21 {
 
-/// Fits one sample after another to a fixed orthonormal basis, which must outlive it.
-template <class T>
+/// Fits one sample after another to a fixed orthonormal basis, which must outlive it; by least
+/// squares, or by another fit, such as L1Fit.
+template <class T, class Fit = LeastSquares<T>>
 class Projector {
  public:
-  explicit Projector(const arma::Mat<T>& U) : U_(U), x_(U.n_rows), fit_(U.n_rows, U.n_cols) {}
+  explicit Projector(const arma::Mat<T>& U) : Projector(U, Fit(U.n_rows, U.n_cols)) {}
+  Projector(const arma::Mat<T>& U, Fit fit) : U_(U), x_(U.n_rows), fit_(std::move(fit)) {}
 
   /// Reads a sample. False when its weights are not determined: fewer than d + 1 entries observed,
   /// U_Omega singular, or an entry infinite. A zero vector has the weights 0.
@@ -26,7 +29,8 @@ class Projector {
     return determined_ || usable_ == Usable::zero;
   }
 
-  /// |r| / |x_Omega| in [0, 1] for the sample last read; 0 for a zero vector, NaN if undetermined.
+  /// |r| / |x_Omega| of least squares in [0, 1] for the sample last read; 0 for a zero vector, NaN
+  /// if undetermined.
   T residual() const { return determined_ ? std::min(fit_.residual(), T(1)) : otherwise(); }
 
   /// The d weights of the sample last read, in its own units.
@@ -60,7 +64,7 @@ class Projector {
 
   const arma::Mat<T>& U_;
   Observation<T> x_;
-  LeastSquares<T> fit_;
+  Fit fit_;
   Usable usable_ = Usable::all_missing;
   bool determined_ = false;
 };
