@@ -67,8 +67,8 @@ class KGASG21(
     n_candidates : int, optional
         Candidate subspaces to select from; None means 3 per cluster for "density", 10 for "farthest".
     n_neighbors : int, optional
-        Samples that a candidate is fitted to at first, the seed among them; None means d + 3. About 10 is
-        good for real data of n_components=4.
+        Samples that a candidate is fitted to at first, the seed among them; None means d + 3, or 2 d + 2
+        with ``whiten=True``, whose coordinates are noisier.
     n_ensemble : int
         Runs from different seeds whose better half is joined by co-association and spectral clustering,
         each cluster then fitted anew: for real data of up to a few thousand samples, where single runs
@@ -382,7 +382,7 @@ class KGASG21(
             dimensions=dimensions,
             init=init,
             n_candidates=n_candidates,
-            n_neighbors=self.n_neighbors or 0,
+            n_neighbors=self.n_neighbors or (2 * max(dimensions) + 2 if self.whiten else 0),
             scaling=bool(self.scaling),
             polish=bool(self.polish),
             step_size=self.step_size,
