@@ -1,6 +1,6 @@
 """Robust subspace recovery from data with outliers and missing entries, one vector at a time."""
 
-from gasg21 import blocks, datasets, exceptions, metrics, step_size
+from gasg21 import baselines, blocks, datasets, exceptions, metrics, step_size
 from gasg21._core import __version__
 from gasg21._embedding import get_cmake_dir, get_include
 from gasg21._recovery import GASG21, GROUSE
@@ -9,6 +9,7 @@ __all__ = [
     "GASG21",
     "GROUSE",
     "__version__",
+    "baselines",
     "blocks",
     "datasets",
     "exceptions",
