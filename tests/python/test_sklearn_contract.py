@@ -4,10 +4,13 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gasg21 import GASG21, GROUSE
+from gasg21.baselines import FMS, PCA, REAPER, TME, OutlierPursuit, RobustMD, SphericalPCA
+
+BASELINES = [PCA(), SphericalPCA(), REAPER(), FMS(), TME(), OutlierPursuit(), RobustMD(max_iter=300)]
 
 
 # The checks fit blobs and noise, which lie on no subspace: that a fit says so is right.
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks([GASG21(), GROUSE(), GASG21(n_components=1, init="spherical_pca")])
+@parametrize_with_checks([GASG21(), GROUSE(), GASG21(n_components=1, init="spherical_pca"), *BASELINES])
 def test_estimator_passes_the_checks_of_scikit_learn(estimator, check):
     check(estimator)

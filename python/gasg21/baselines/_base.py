@@ -15,6 +15,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from scipy.sparse.linalg import svds
+from sklearn.utils.validation import check_is_fitted
 
 from gasg21._subspace import SubspaceMixin, null_offset
 from gasg21._validation import (
@@ -67,7 +68,7 @@ class CompleteDataSubspace(SubspaceMixin):
         return samples
 
     def _check_new(self, X: Any, mask: Any) -> Samples:
-        super()._check_new(X, None)  # that there is a model, and the features, first
+        check_is_fitted(self)
         return self._check_complete(X, mask, reset=False, dtype=self.components_.dtype)
 
     def _check_contamination(self) -> None:

@@ -46,9 +46,9 @@ class REAPER(BatchSubspace):
     ----------
     components_ : ndarray of shape (n_components, n_features)
         Orthonormal basis of the subspace.
-    eigenvalues_ : ndarray
-        Those of P that are not zero by construction, decreasing. n_components ones followed by zeros:
-        the relaxation is tight.
+    eigenvalues_, eigenvectors_ : ndarray of shapes (rank,) and (rank, n_features)
+        Those of P that are not zero, decreasing: ``P = eigenvectors_.T * eigenvalues_ @ eigenvectors_``.
+        Where there are n_components of them, all 1, the relaxation is tight.
     n_iter_, converged_, status_, n_components_, offset_
         Iterations made, whether to `tol`, and how it ended ("converged", "max_iter", "rank_deficient").
     history_ : list of dict
@@ -88,9 +88,10 @@ class REAPER(BatchSubspace):
     def _solve(self, X: Array, d: int) -> Solution:
         Z, B = coordinates(unit_rows(X) if self.spherize else X)
         values, vectors, converged, history = reaper(Z, d, self.delta, self.tol, self.max_iter)
-        kept = values[:d] > 0
-        components = in_features(vectors[:, :d].T[kept], B)
-        return Solution(components, len(history), converged, history, {"eigenvalues_": values})
+        kept = values > 0
+        rows = in_features(vectors.T[kept], B)
+        extra = {"eigenvalues_": values[kept], "eigenvectors_": rows}
+        return Solution(rows[:d], len(history), converged, history, extra)
 
 
 def reaper(

@@ -23,7 +23,7 @@ class RobustMD(CompleteDataSubspace):
     The subspace is spanned by the eigenvectors of the n_components smallest eigenvalues.
 
     A sample costs an eigendecomposition, O(n_features^3), and O(n_features^2) memory, whatever the number of
-    samples. Convergence is sublinear: the angle falls about like one over the number of samples.
+    samples. Convergence is sublinear: the angle falls like a power, between -1/2 and -1, of the number of samples.
 
     Prefer it for a stream of few features whose inliers are ill-conditioned, where two or three digits are
     enough.
@@ -203,8 +203,8 @@ def capped(log_values: Array, most: int) -> Array:
     The projection is min(c * value, 1 / most) with the c that makes the sum 1; fewer than ``most`` values
     reach the cap before that, since the others are not zero.
     """
-    rest = np.cumsum(np.exp(log_values[::-1] - log_values[0]))[::-1][:most]  # sums of each and all smaller ones
-    log_c = np.log(1 - np.arange(most) / most) - np.log(rest) - log_values[0]  # if so many are capped
+    log_rest = np.logaddexp.accumulate(log_values[::-1])[::-1][:most]  # of the sum of each and all smaller ones
+    log_c = np.log(1 - np.arange(most) / most) - log_rest  # if so many are capped
     fits = log_values[:most] + log_c <= -np.log(most)
     first = int(np.argmax(fits)) if fits.any() else most - 1  # none by rounding: all but those in the subspace
     return np.asarray(np.minimum(log_values + log_c[first], -np.log(most)))
