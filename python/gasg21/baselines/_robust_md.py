@@ -23,7 +23,7 @@ class RobustMD(CompleteDataSubspace):
     The subspace is spanned by the eigenvectors of the n_components smallest eigenvalues.
 
     A sample costs an eigendecomposition, O(n_features^3), and O(n_features^2) memory, whatever the number of
-    samples. Convergence is sublinear: the angle falls like a power, between -1/2 and -1, of the number of samples.
+    samples. Convergence is sublinear: the angle falls like a power of the number of samples.
 
     Prefer it for a stream of few features whose inliers are ill-conditioned, where two or three digits are
     enough.
