@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from gasg21 import GASG21, GROUSE
 from gasg21.baselines import FMS, PCA, REAPER, TME, OutlierPursuit, RobustMD, SphericalPCA
@@ -204,8 +205,9 @@ def main() -> None:
     if unknown := set(options.parts) - set(PARTS):
         parser.error(f"no such part: {', '.join(sorted(unknown))}")
     warnings.simplefilter("ignore", ConvergenceWarning)
-    for name in options.parts or PARTS:
-        PARTS[name](options)
+    with threadpool_limits(1):  # one thread of BLAS for all alike
+        for name in options.parts or PARTS:
+            PARTS[name](options)
 
 
 if __name__ == "__main__":

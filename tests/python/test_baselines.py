@@ -225,8 +225,7 @@ def test_outlier_pursuit_separates_whole_samples():
     model = OutlierPursuit(3, regularization="log").fit(problem.data)
     assert model.rank_ == 3
     assert model.regularization_ == pytest.approx(1 / np.sqrt(np.log(100)))
-    S = problem.data / np.linalg.norm(problem.data, axis=1).max() - model.low_rank_
-    lengths = np.linalg.norm(S, axis=1)
+    lengths = np.linalg.norm(problem.data - model.low_rank_, axis=1)
     assert lengths[~problem.inlier].min() > 1e5 * lengths[problem.inlier].max()
 
 
@@ -469,3 +468,18 @@ def test_coordinates_and_completed_bases(rng):
     basis = completed_basis(rows, 4)
     np.testing.assert_array_equal(basis[:2], rows)
     np.testing.assert_allclose(basis @ basis.T, np.eye(4), atol=1e-13)
+
+
+@pytest.mark.parametrize("method", [PCA, REAPER, FMS, OutlierPursuit])
+def test_more_features_than_samples_make_no_difference(method):
+    """Padded with samples of zeros the same data takes the path of more samples than features."""
+    X = make_low_rank(30, 50, 3, outlier_fraction=0.3, noise=0.05, random_state=3).data
+    parameters = {"regularization": 0.4, "tol": 1e-9, "max_iter": 5000} if method is OutlierPursuit else {}
+    wide, padded = (method(3, **parameters).fit(part) for part in (X, np.vstack([X, np.zeros((30, 50))])))
+    assert subspace_angle(wide.components_, padded.components_) < 1e-6
+
+
+@pytest.mark.parametrize("method", [PCA, SphericalPCA, FMS])
+def test_large_data_takes_the_partial_decomposition(method):
+    problem = make_low_rank(700, 500, 4, outlier_fraction=0.4 if method is FMS else 0, random_state=2)
+    assert subspace_angle(method(4).fit(problem.data).components_, problem.basis) < 1e-9

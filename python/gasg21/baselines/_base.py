@@ -33,13 +33,17 @@ _DENSE = 400  # up to this size a whole SVD is as quick as a partial one
 
 @dataclass
 class Solution:
-    """What a solver found; ``extra`` is published as further attributes."""
+    """What a solver found.
+
+    ``extra`` is published as further attributes, ``lengths`` too, but in units of the data.
+    """
 
     components: Array  # (d or fewer, n), orthonormal
     n_iter: int = 1
     converged: bool = True
     history: list[dict[str, Any]] = field(default_factory=list)
     extra: dict[str, Any] = field(default_factory=dict)
+    lengths: dict[str, Array] = field(default_factory=dict)
 
 
 class CompleteDataSubspace(SubspaceMixin):
@@ -120,7 +124,8 @@ class BatchSubspace(CompleteDataSubspace):
             self._check_parameters()
             samples = self._check_complete(X, mask, reset=True)
             d = check_components(self.n_components, samples.n_features)
-            found = self._solve(scaled(np.asarray(samples.data)), d)
+            X, unit = scaled(np.asarray(samples.data))
+            found = self._solve(X, d)
             rank = len(found.components)
             self._publish_components(completed_basis(found.components, d), samples)
             self.n_iter_, self.history_ = found.n_iter, found.history
@@ -128,6 +133,8 @@ class BatchSubspace(CompleteDataSubspace):
             self.status_ = "rank_deficient" if rank < d else "converged" if found.converged else "max_iter"
             for name, value in found.extra.items():
                 setattr(self, name, value)
+            for name, value in found.lengths.items():
+                setattr(self, name, unit * value)
         self._warn_unless_converged(rank)
         return self
 
@@ -136,7 +143,7 @@ class BatchSubspace(CompleteDataSubspace):
 
     @abstractmethod
     def _solve(self, X: Array, d: int) -> Solution:
-        """Find the subspace of complete float64 samples."""
+        """Find the subspace of complete float64 samples, the longest of length 1."""
 
     def _warn_unless_converged(self, rank: int) -> None:
         if self.converged_:
@@ -147,16 +154,17 @@ class BatchSubspace(CompleteDataSubspace):
         warnings.warn(msg, ConvergenceWarning, stacklevel=3)
 
 
-def scaled(X: Array) -> Array:
-    """Return the samples in float64, scaled so that the longest has length 1."""
+def scaled(X: Array) -> tuple[Array, float]:
+    """Return the samples in float64, scaled so that the longest has length 1, and its length."""
     X = np.array(X, np.float64, order="C")
     largest = np.abs(X).max()
     if largest == 0:
         msg = "X is zero everywhere; it must span a subspace"
         raise InvalidInputError(msg)
     X /= largest
-    X /= np.linalg.norm(X, axis=1).max()
-    return X
+    longest = np.linalg.norm(X, axis=1).max()
+    X /= longest
+    return X, float(largest * longest)
 
 
 def unit_rows(X: Array) -> Array:

@@ -55,7 +55,7 @@ class OutlierPursuit(BatchSubspace):
     rank_ : int
         Rank of L.
     low_rank_ : ndarray of shape (n_samples, n_features)
-        L, in units of the data over its longest sample.
+        L; what is left of a sample, X - L, is zero, up to `tol`, where it counts as an inlier.
     regularization_ : float
         The value used.
     n_iter_, converged_, status_, n_components_, offset_
@@ -102,12 +102,14 @@ class OutlierPursuit(BatchSubspace):
             rest = Z - found.L
             rows = np.vstack([rows, partial_svd(rest - (rest @ rows.T) @ rows, d - len(rows))[2]])
             rows = np.linalg.qr(rows.T)[0].T
-        extra = {
-            "rank_": len(found.Vt),
-            "low_rank_": in_features(found.L, B),
-            "regularization_": regularization,
-        }
-        return Solution(in_features(rows, B), len(found.history), found.converged, found.history, extra)
+        return Solution(
+            in_features(rows, B),
+            len(found.history),
+            found.converged,
+            found.history,
+            extra={"rank_": len(found.Vt), "regularization_": regularization},
+            lengths={"low_rank_": in_features(found.L, B)},
+        )
 
     def _regularization(self, n_samples: int, d: int) -> float:
         if not isinstance(self.regularization, str):

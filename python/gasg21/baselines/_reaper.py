@@ -52,7 +52,8 @@ class REAPER(BatchSubspace):
     n_iter_, converged_, status_, n_components_, offset_
         Iterations made, whether to `tol`, and how it ended ("converged", "max_iter", "rank_deficient").
     history_ : list of dict
-        One record per iteration: "cost", the objective smoothed below delta, which never rises.
+        One record per iteration: "cost", the objective (with lengths in units of the longest sample) smoothed
+        below delta, which never rises.
 
     References
     ----------

@@ -102,7 +102,7 @@ class RobustMD(CompleteDataSubspace):
             self._check_parameters()
             samples = self._check_complete(X, mask, reset=True)
             d = check_components(self.n_components, samples.n_features)
-            rows = unit_rows(scaled(np.asarray(samples.data)))
+            rows = unit_rows(scaled(np.asarray(samples.data))[0])
             descent = MirrorDescent(samples.n_features, d)
             rng = np.random.default_rng(seed_of(self.random_state))
             self.history_, self.converged_ = [], False

@@ -25,8 +25,8 @@ class TME(BatchSubspace):
     subspace and outliers in general position, S shrinks to it at a linear rate. The length of the samples
     does not matter.
 
-    An iteration costs O(n_samples * k^2), k the dimension that the samples span, and as much memory as the
-    data.
+    An iteration costs O(n_samples * k^2), k the dimension that the samples span; memory is that of the data
+    and of S.
 
     Prefer it where there are clearly more samples than features: no tuning, and ill-conditioned inliers,
     which defeat the sum of distances, are no harder than others. With no more samples than dimensions
