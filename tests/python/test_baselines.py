@@ -294,6 +294,16 @@ def test_mirror_descent_is_the_literal_one(rng):
     assert subspace_angle(model.components_, np.linalg.eigh(Q)[1][:, :d].T) < 1e-10
 
 
+def test_mirror_descent_stays_orthonormal_and_in_its_set(easy):
+    descent = MirrorDescent(30, 3)
+    for x in np.tile(unit_rows(easy.data), (20, 1)):
+        descent.update(x, 1.0)
+    np.testing.assert_allclose(descent.vectors.T @ descent.vectors, np.eye(30), atol=1e-13)
+    assert np.exp(descent.log_values).sum() == pytest.approx(1, abs=1e-12)
+    assert (np.diff(descent.log_values) <= 0).all()
+    assert descent.log_values[0] <= -np.log(27) + 1e-15
+
+
 def test_mirror_descent_goes_on_where_it_was(easy):
     whole = RobustMD(3).partial_fit(easy.data)
     parts = RobustMD(3).partial_fit(easy.data[:70])

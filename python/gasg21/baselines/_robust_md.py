@@ -12,6 +12,8 @@ from gasg21._validation import Array, check_components, check_integer, check_num
 from gasg21.baselines._base import CompleteDataSubspace, largest_angle, scaled, unit_rows
 from gasg21.exceptions import ConvergenceWarning, InvalidInputError
 
+_REPAIR = 1000  # samples after which the eigenvectors are made orthonormal again
+
 
 class RobustMD(CompleteDataSubspace):
     """Robust stochastic PCA by mirror descent (Goes, Zhang, Arora and Lerman).
@@ -22,8 +24,10 @@ class RobustMD(CompleteDataSubspace):
     ``log Q <- log Q - step (x x^T Q + Q x x^T) / (2 |Q x|)``, then the projection back (large eigenvalues are capped).
     The subspace is spanned by the eigenvectors of the n_components smallest eigenvalues.
 
-    A sample costs an eigendecomposition, O(n_features^3), and O(n_features^2) memory, whatever the number of
-    samples. Convergence is sublinear: the angle falls like a power of the number of samples.
+    A sample costs O(n_features^2 + n_features * k^2), where k eigenvalues are below their bound (a few times
+    n_components; n_features at worst), and memory is O(n_features^2), whatever the number of samples. (The
+    published code decomposes an n_features x n_features matrix for each.) Convergence is sublinear: the angle
+    falls like a power of the number of samples.
 
     Prefer it for a stream of few features whose inliers are ill-conditioned, where two or three digits are
     enough.
@@ -168,33 +172,56 @@ class MirrorDescent:
     def __init__(self, n: int, d: int) -> None:
         self.d = d
         self.n_seen = 0
-        self.vectors = np.eye(n)
+        self.vectors = np.eye(n, order="F")
         self.log_values = np.full(n, -np.log(n))
 
     def copy(self) -> MirrorDescent:
         """Return a descent that can go on by itself."""
         other = MirrorDescent(len(self.log_values), self.d)
-        other.n_seen, other.vectors, other.log_values = self.n_seen, self.vectors, self.log_values
+        other.n_seen, other.vectors, other.log_values = self.n_seen, self.vectors.copy("F"), self.log_values
         return other
 
     def components(self) -> Array:
         """Return the eigenvectors of the smallest eigenvalues, (d, n), the smallest first."""
-        rows: Array = self.vectors[:, : -self.d - 1 : -1].T
-        return rows
+        return np.array(self.vectors[:, : -self.d - 1 : -1].T)
 
     def update(self, x: Array, step_size: float) -> None:
         """Make one step for a sample of length 1."""
         self.n_seen += 1
-        y = self.vectors.T @ x  # all in the eigenbasis of Q
-        Qy = np.exp(self.log_values) * y
+        # The largest eigenvalues are equal, for they are capped: only the direction of x among their vectors
+        # matters, and the step is that of a small matrix.
+        first = np.count_nonzero(self.log_values == self.log_values[0]) - 1
+        y = self._turn_towards(x, first)  # in the eigenbasis of Q
+        Qy = np.exp(self.log_values[first:]) * y
         length = np.linalg.norm(Qy)
         if length == 0:
             return  # it lies in the subspace, to the last bit
         cross = np.outer(y, Qy * (step_size / np.sqrt(self.n_seen) / (2 * length)))
-        log_Q = np.diag(self.log_values) - cross - cross.T
-        log_values, rotation = scipy.linalg.eigh(log_Q, overwrite_a=True, check_finite=False)
-        self.log_values = capped(log_values[::-1], len(y) - self.d)
-        self.vectors = self.vectors @ rotation[:, ::-1]
+        log_Q = np.diag(self.log_values[first:]) - cross - cross.T
+        changed, rotation = scipy.linalg.eigh(log_Q, overwrite_a=True, check_finite=False)
+        self.vectors[:, first:] = self.vectors[:, first:] @ rotation[:, ::-1]
+        log_values = np.append(self.log_values[:first], changed[::-1])
+        if log_values[first] > log_values[0]:  # at most one can rise above the others
+            log_values[[0, first]] = log_values[[first, 0]]
+            self.vectors[:, [0, first]] = self.vectors[:, [first, 0]]
+        self.log_values = capped(log_values, len(x) - self.d)
+        if self.n_seen % _REPAIR == 0:
+            self.vectors = np.asfortranarray(np.linalg.qr(self.vectors)[0])
+
+    def _turn_towards(self, x: Array, last: int) -> Array:
+        """Reflect the first eigenvectors, of one eigenvalue, so that x has no part in those before ``last``.
+
+        Returns the coordinates of x from there on.
+        """
+        y: Array = self.vectors.T @ x
+        mirror = y[: last + 1].copy()
+        length = np.linalg.norm(mirror)
+        mirror[last] += np.copysign(length, mirror[last])
+        if last > 0 and length > 0:
+            group = self.vectors[:, : last + 1]
+            group -= np.outer(group @ mirror, mirror * (2 / (mirror @ mirror)))
+            y[last] = -np.copysign(length, y[last])
+        return y[last:]
 
 
 def capped(log_values: Array, most: int) -> Array:
