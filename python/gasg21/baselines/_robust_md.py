@@ -29,8 +29,7 @@ class RobustMD(CompleteDataSubspace):
     published code decomposes an n_features x n_features matrix for each.) Convergence is sublinear: the angle
     falls like a power of the number of samples.
 
-    Prefer it for a stream of few features whose inliers are ill-conditioned, where two or three digits are
-    enough.
+    Prefer it for a stream of few features, where two digits are enough and REAPER's convex problem is wanted.
 
     Parameters
     ----------
