@@ -4,6 +4,9 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gasg21 import GASG21, GRASTA, GROUSE, KGASG21
+from gasg21.baselines import FMS, PCA, REAPER, TME, OutlierPursuit, RobustMD, SphericalPCA
+
+BASELINES = [PCA(), SphericalPCA(), REAPER(), FMS(), TME(), OutlierPursuit(), RobustMD(max_iter=300)]
 
 
 # The checks fit blobs and noise, which lie on no subspace: that a fit says so is right.
@@ -16,6 +19,7 @@ from gasg21 import GASG21, GRASTA, GROUSE, KGASG21
         GROUSE(step_size="greedy"),
         GRASTA(),
         KGASG21(),
+        *BASELINES,
     ]
 )
 def test_estimator_passes_the_checks_of_scikit_learn(estimator, check):
