@@ -14,6 +14,9 @@ namespace py = pybind11;
 
 namespace {
 
+constexpr int scaling_schema =
+    2;  // of a pickled CovarianceScaling; raise it when the fields change
+
 /// `next` of a rule that looks at the whole pull.
 template <class Rule>
 double next_of(Rule& rule, double agreement, double length, double previous_length, double slope) {
@@ -165,20 +168,21 @@ void bind_step_size(py::module_& m) {
       .def(py::init<double>(), py::arg("forgetting") = CovarianceScaling().forgetting())
       .def("__getstate__",
            [](const CovarianceScaling& c) {
-             const arma::mat& sums = c.sums();
-             const auto d = py::ssize_t(sums.n_rows);
-             return py::make_tuple(c.forgetting(), py::array_t<double>({d, d}, sums.memptr()),
-                                   c.weight());
+             const arma::mat& L = c.factor();
+             const auto d = py::ssize_t(L.n_rows);
+             return py::make_tuple(scaling_schema, c.forgetting(),
+                                   py::array_t<double>({d, d}, L.memptr()), c.weight());
            })
       .def_static("_from_state",
                   [](const py::tuple& t) {
-                    require(t.size() == 3, "not the state of a CovarianceScaling");
-                    const auto sums = t[1].cast<py::array_t<double, py::array::c_style>>();
-                    require(sums.ndim() == 2, "not the state of a CovarianceScaling");
+                    require(t.size() == 4 && t[0].cast<int>() == scaling_schema,
+                            "this pickle holds another version of a CovarianceScaling's state");
+                    const auto L = t[2].cast<py::array_t<double, py::array::c_style>>();
+                    require(L.ndim() == 2, "not the state of a CovarianceScaling");
                     return CovarianceScaling(
-                        t[0].cast<double>(),
-                        arma::mat(sums.data(), uword(sums.shape(1)), uword(sums.shape(0))),
-                        t[2].cast<double>());
+                        t[1].cast<double>(),
+                        arma::mat(L.data(), uword(L.shape(1)), uword(L.shape(0))),
+                        t[3].cast<double>());
                   })
       .def("__reduce__", reduce);
 }

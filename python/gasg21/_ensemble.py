@@ -8,18 +8,21 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from scipy.linalg import eigh
 from scipy.optimize import linear_sum_assignment
-from sklearn.cluster import KMeans
 
 from gasg21 import _core
 from gasg21._recovery import GASG21
 from gasg21._self_check import LOST, dense_rows
 from gasg21._union import UnionPlan, UnionRecovery
 from gasg21._validation import Array, Samples
+from gasg21.baselines._spectral import spectral_labels
 from gasg21.exceptions import ConvergenceWarning, InvalidInputError
 
 _AT_MOST = 20_000  # samples: the runs are joined by a matrix of this squared
+# A run counts 1/e when its cost is this share above the least: it has missed something.
+_WORSE = 0.05
+# Passes of each run. They are not polished: the polish makes them alike, and an ensemble lives on differences.
+_PASSES = 10
 
 
 def join_runs(plan: UnionPlan, samples: Samples, n_runs: int, inliers: Callable[[list[Array]], Array]) -> UnionRecovery:
@@ -39,31 +42,24 @@ def join_runs(plan: UnionPlan, samples: Samples, n_runs: int, inliers: Callable[
     residuals = [measure(run.subspaces, block.payload, block.mask, plan.n_threads).astype(np.float64) for run in runs]
     with np.errstate(invalid="ignore"):
         nearest = [np.min(r, axis=1) for r in residuals]
-    best = np.argsort([np.nansum(r) for r in nearest], kind="stable")[: max(1, n_runs // 2)]
+    costs = np.array([np.nansum(r) for r in nearest])
+    best = np.argsort(costs, kind="stable")[: max(1, n_runs // 2)]
     recovery = runs[int(best[0])]
     joined = np.flatnonzero(inliers(recovery.subspaces) & ~np.isnan(nearest[best[0]]))
     if len(joined) <= 2 * len(plan.dimensions):  # too few to be joined
         return recovery
-    labels = spectral_labels(_co_association([residuals[b][joined] for b in best]), len(plan.dimensions), plan.seed)
+    weights = np.exp(-(costs[best] / max(costs[best[0]], np.finfo(np.float64).tiny) - 1) / _WORSE)
+    affinity = _co_association([residuals[b][joined] for b in best], weights)
+    labels = spectral_labels(affinity, len(plan.dimensions), plan.seed, n_init=15)
     members = [joined[labels == k] for k in range(len(plan.dimensions))]
     _refit(recovery, [dense_rows(samples, rows) for rows in members])
     return recovery
 
 
-def spectral_labels(affinity: Array, n_clusters: int, seed: int) -> Array:
-    """Cluster by the leading eigenvectors of the normalised affinity (Ng, Jordan and Weiss, 2001)."""
-    affinity = affinity - np.diag(np.diag(affinity))
-    degree = np.sqrt(np.maximum(affinity.sum(axis=1), np.finfo(np.float64).tiny))
-    m = len(affinity)
-    vectors = eigh(affinity / degree[:, None] / degree, subset_by_index=[m - n_clusters, m - 1])[1]
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    vectors = vectors / np.where(lengths > 0, lengths, 1)
-    return np.asarray(KMeans(n_clusters, n_init=15, random_state=seed % 2**32).fit_predict(vectors))
-
-
 def _run_all(plan: UnionPlan, samples: Samples, n_runs: int) -> list[UnionRecovery]:
     seeds = np.random.SeedSequence(plan.seed).generate_state(n_runs, np.uint64)
-    plans = [dataclasses.replace(plan, seed=int(seed), n_threads=1) for seed in seeds]
+    passes = min(plan.max_passes, _PASSES)
+    plans = [dataclasses.replace(plan, seed=int(seed), n_threads=1, polish=False, max_passes=passes) for seed in seeds]
     runs = [UnionRecovery(each, samples) for each in plans]
     pool = ThreadPoolExecutor(plan.n_threads)
     try:
@@ -73,17 +69,18 @@ def _run_all(plan: UnionPlan, samples: Samples, n_runs: int) -> list[UnionRecove
     return runs
 
 
-def _co_association(residuals: list[Array]) -> Array:
-    """Sum over the runs of how likely two samples belong to the same subspace."""
+def _co_association(residuals: list[Array], weights: Array) -> Array:
+    """Weighted sum over the runs of how likely two samples belong to the same subspace."""
     m = len(residuals[0])
     total = np.zeros((m, m))
-    for each in residuals:
+    for each, weight in zip(residuals, weights, strict=True):
         nearest = each.min(axis=1, keepdims=True)
         scale = max(float(np.median(nearest)), float(np.finfo(np.float64).tiny))
         with np.errstate(invalid="ignore"):
             belongs = np.exp(-np.nan_to_num((each - nearest) / scale, nan=np.inf))
         belongs /= belongs.sum(axis=1, keepdims=True)
-        total += belongs @ belongs.T
+        total += weight * (belongs @ belongs.T)
+    np.fill_diagonal(total, 0)
     return total
 
 

@@ -16,9 +16,10 @@ from gasg21._self_check import LOST, hold_out, predicts, predicts_some, swallowe
 from gasg21._validation import Array, Samples
 from gasg21.exceptions import InvalidInputError
 
-# The polish stops when a pass changes the subspace by this share of the estimated error. (0.1 is enough for
-# synthetic data; on faces 0.05 gains a hundredth of the residual.)
-_SHARE = 0.05
+# The polish stops when a pass moves the subspace by no more than this share of the estimated error.
+_SHARE = 0.1
+# Passes of the stream before the polish: at least, at most, and at most where this share is observed or more.
+_LEAST_PASSES, _MOST_PASSES, _MOST_IF_DENSE, _DENSE = 2, 5, 2, 0.3
 # What a pass may still change when the fit is checked on the held-out entries, before it goes on with all.
 _GOOD_ENOUGH = 1e-3
 
@@ -60,7 +61,7 @@ class Recovery:
             return
         held_out = hold_out(self.samples, len(self.tracker.components()), self.plan.seed)
         seen = dataclasses.replace(self.samples, held_out=held_out)
-        self._stream(seen, self._stream_passes(), progress)
+        self._stream(seen, self._most_passes(), progress)
         stream = self.tracker.components()
         polisher = self._polisher(stream)
         self._polish(polisher, seen, at_least=_GOOD_ENOUGH)
@@ -84,13 +85,13 @@ class Recovery:
 
     # ---- the stream
 
-    def _stream_passes(self) -> int:
+    def _most_passes(self) -> int:
         """Few: the polish does the rest. More where little is observed, for a start that it can rely on."""
-        wanted = 5 if self._observed_per_sample() < 0.3 * self.samples.n_features else 2
-        return max(1, min(wanted, self.plan.max_passes // 2))
+        dense = self._observed_per_sample() >= _DENSE * self.samples.n_features
+        return max(1, min(_MOST_IF_DENSE if dense else _MOST_PASSES, self.plan.max_passes // 2))
 
     def _stream(self, samples: Samples, max_passes: int, progress: Progress | None) -> str:
-        """Pass over the data until one moves the subspace by no more than tol; record each pass."""
+        """Pass over the data until one moves the subspace by no more than tol or gains nothing; record each."""
         tol = max(self.plan.tol, 100 * float(np.finfo(samples.dtype).eps)) if self.plan.tol > 0 else -1.0
         for _ in range(max_passes):
             before = self.tracker.components()
@@ -119,9 +120,14 @@ class Recovery:
         return "max_passes"
 
     def _stalled(self) -> bool:
-        """Whether the residuals of the samples near the subspace have not fallen by a tenth in two passes."""
+        """Whether the residuals of the samples near the subspace have not fallen by a tenth in two passes.
+
+        Before a polish that hands over; alone it ends the fit, and not before the fourth pass.
+        """
         near = [record["near_residual"] for record in self.history]
-        return len(near) > 3 and self.plan.tol > 0 and not self.plan.polish and near[-1] > 0.9 * near[-3]
+        if self.plan.polish:
+            return len(near) > _LEAST_PASSES and near[-1] > 0.9 * near[-3]
+        return len(near) > 3 and self.plan.tol > 0 and near[-1] > 0.9 * near[-3]
 
     def _lost_in_stream(self) -> bool:
         """Whether what the stream alone found is not to be believed."""
@@ -142,7 +148,7 @@ class Recovery:
     # ---- the polish
 
     def _polish(self, polisher: _core.Polisher, samples: Samples, at_least: float = 0.0) -> str:
-        """Reweighted least squares until a pass changes less than tol or a share of the estimated error."""
+        """Reweighted least squares until a pass moves it by less than tol or a share of the estimated error."""
         eps = float(np.finfo(samples.dtype).eps)
         tol = max(self.plan.tol, 10 * eps)
         status = "max_passes"

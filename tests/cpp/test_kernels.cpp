@@ -2,6 +2,7 @@
 // lane width and around the four columns of a sweep.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <gasg21/kernels.hpp>
 
 #include "support.hpp"
@@ -99,6 +100,31 @@ TEST_CASE_TEMPLATE("add_outer is U + s v'", T, double, float) {
   });
 }
 
+TEST_CASE_TEMPLATE("add_columns adds the columns named, in turn, exactly", T, double, float) {
+  Random random(15);
+  for (const uword d : {1u, 16u, 17u, 55u}) {
+    const uword size = kernels::padded(d);
+    CHECK(size % kernels::lanes == 0);
+    CHECK(size >= d);
+    CHECK(size < d + kernels::lanes);
+    const auto A = gaussian<T>(size, 9, random);
+    const auto factors = gaussian<T>(4, random);
+    const std::uint16_t who[] = {8, 0, 3, 3};
+    for (uword count = 0; count <= 4; ++count) {
+      arma::Col<T> sums = gaussian<T>(size, random), scaled = sums;
+      arma::Col<T> expected = sums, expected_scaled = sums;
+      for (uword t = 0; t < count; ++t) {
+        expected += A.col(who[t]);
+        expected_scaled += factors[t] * A.col(who[t]);
+      }
+      kernels::add_columns(A.memptr(), size, who, count, sums.memptr());
+      kernels::add_columns(A.memptr(), size, who, factors.memptr(), count, scaled.memptr());
+      CHECK(support::same_bits<T>(sums, expected));
+      CHECK(distance<T>(scaled, expected_scaled) <= rounding<T>(4));  // a product may be fused
+    }
+  }
+}
+
 TEST_CASE_TEMPLATE("cholesky gives L L' = G, and reads the lower triangle only", T, double, float) {
   Random random(6);
   for (uword d = 1; d <= 40; ++d) {
@@ -115,6 +141,23 @@ TEST_CASE_TEMPLATE("cholesky gives L L' = G, and reads the lower triangle only",
     REQUIRE(double(ratio) ==
             doctest::Approx(double(pivots.min() / pivots.max())).epsilon(10 * double(eps<T>)));
   }
+}
+
+TEST_CASE_TEMPLATE("cholesky_update gives the factor of L L' + x x'", T, double, float) {
+  Random random(16);
+  for (uword d = 1; d <= 20; ++d)
+    for (const uword from : {uword(0), d / 2, d - 1}) {
+      arma::Mat<T> L = arma::trimatl(gaussian<T>(d, d, random));
+      L.diag() = arma::abs(L.diag()) + T(0.1);
+      arma::Col<T> x = gaussian<T>(d, random);
+      x.head(from).zeros();
+      const arma::Mat<T> expected = L * L.t() + x * x.t();
+      kernels::cholesky_update(L.memptr(), d, x.memptr(), from);
+      CAPTURE(d);
+      REQUIRE(distance<T>(L * L.t(), expected) <= 10 * double(d) * double(eps<T>) * 30);
+      REQUIRE(L.is_trimatl());
+      REQUIRE(L.diag().min() > 0);
+    }
 }
 
 TEST_CASE_TEMPLATE("short_dot is the inner product at every length", T, double, float) {

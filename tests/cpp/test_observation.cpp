@@ -9,7 +9,7 @@
 
 using gasg21::DenseSample;
 using gasg21::DenseView;
-using gasg21::each_observed;
+using gasg21::each_entry;
 using gasg21::HeldOut;
 using gasg21::Observation;
 using gasg21::SparseSample;
@@ -263,7 +263,7 @@ TEST_CASE("a held-out entry is as good as missing, in every kind of data") {
   CHECK(got.read(sparse.sample(0)) == Usable::all_missing);
 }
 
-TEST_CASE("each_observed visits what an observation keeps, range by range") {
+TEST_CASE("each_entry visits what an observation keeps, range by range") {
   Random random(7);
   const uword n = 50;
   const arma::vec x = support::gaussian<double>(n, random);
@@ -282,12 +282,14 @@ TEST_CASE("each_observed visits what an observation keeps, range by range") {
     for (const uword width : {1u, 7u, 50u}) {  // ranges that follow each other miss and repeat none
       std::vector<uword> visited;
       for (uword from = 0; from < n; from += width)
-        each_observed(sample, from, std::min(n, from + width), [&](uword i, double value) {
-          CHECK(i >= from);
-          CHECK(i < from + width);
-          CHECK(value == x[i]);
-          visited.push_back(i);
-        });
+        each_entry(sample, from, std::min(n, from + width),
+                   [&](uword i, double value, bool observed) {
+                     CHECK(i >= from);
+                     CHECK(i < from + width);
+                     if (!observed) return;
+                     CHECK(value == x[i]);
+                     visited.push_back(i);
+                   });
       CHECK(support::same_bits<uword>(arma::uvec(visited), rows_of(whole)));
     }
   };

@@ -8,14 +8,9 @@
 
 #include "polish_support.hpp"
 
-using gasg21::add_block;
 using gasg21::DenseView;
-using gasg21::fit_block;
 using gasg21::Parallel;
 using gasg21::Polisher;
-using gasg21::RowSums;
-using gasg21::SampleFits;
-using gasg21::Scatter;
 using support::distance;
 using support::polished;
 using support::Problem;
@@ -41,6 +36,8 @@ struct Literal {
   arma::mat U, C, W, R;  // R: residuals of the unit-norm samples
   arma::vec r2, N, om;
   double s = 0, change = 0, error = 0;
+  bool prolonged = false;
+  arma::mat from, to;  // the step before
 
   Literal(const arma::mat& X_, const arma::mat& U_)
       : X(X_), U(U_), W(U.n_cols, X.n_cols), R(arma::size(X)), r2(X.n_cols), N(r2), om(r2) {}
@@ -86,7 +83,23 @@ struct Literal {
     arma::qr_econ(Q, upper, V);
     Q = Q * arma::diagmat(arma::sign(upper.diag()));
     change = std::asin(arma::norm(Q - U * (U.t() * Q)));
-    const arma::mat rotation = U.t() * Q;
+    const arma::mat plain = Q;
+    if (!from.empty()) {  // the step prolonged
+      const arma::mat off = arma::eye(U.n_rows, U.n_rows) - U * U.t();
+      const arma::mat f = off * Q * Q.t() * U, end = off * to * to.t() * U,
+                      bend = f - (end - off * from * from.t() * U);
+      const double further = -arma::dot(f, bend) / arma::dot(bend, bend);
+      prolonged = further > 0;
+      REQUIRE((further < 4 && change < 0.2));
+      if (prolonged) {
+        arma::qr_econ(Q, upper, U + f + further * (f - end));
+        Q = Q * arma::diagmat(arma::sign(upper.diag()));
+        change = std::max(change, std::asin(arma::norm(Q - U * (U.t() * Q))));
+      }
+    }
+    from = U;
+    to = plain;
+    const arma::mat rotation = U.t() * plain * (plain.t() * Q);
     C = rotation.t() * C * rotation;
     U = Q;
   }
@@ -116,7 +129,48 @@ TEST_CASE("three passes are the pseudo-code of the polish written out") {
     CHECK(change == doctest::Approx(expected.change).epsilon(1e-9));
     CHECK(polisher.estimated_angle() == doctest::Approx(expected.error).epsilon(1e-9));
   }
+  CHECK(expected.prolonged);
   CHECK(expected.change < 0.01);  // the passes did come to rest
+}
+
+TEST_CASE_TEMPLATE("a secant leads a slow linear approach to its end, and never backward", T,
+                   double, float) {
+  support::Random random(31);
+  const auto U = gasg21::random_basis<T>(40, 3, random);
+  arma::Mat<T> D = support::gaussian<T>(40, 3, random);
+  D -= U * (U.t() * D);
+  D /= arma::norm(D);
+  const auto at = [&](double distance) {
+    arma::Mat<T> A = U + T(distance) * D;
+    REQUIRE(gasg21::orthonormalize(A));
+    return A;
+  };
+  const auto after = [&](double first, double second, double third) {
+    gasg21::Secant<T> secant;
+    arma::Mat<T> V = at(second);
+    secant.prolong(at(first), V, std::abs(first - second));
+    CHECK(same_bits(V, at(second)));  // one step tells nothing
+    V = at(third);
+    secant.prolong(at(second), V, std::abs(second - third));
+    return V;
+  };
+  const auto angle = [&](const arma::Mat<T>& V, double distance) {
+    return double(gasg21::largest_angle(V, at(distance)));
+  };
+  const double rounding = 100 * double(support::eps<T>);
+  // Steps that shrink by 0.75 lead to 0, up to the curvature; by 0.9, further than it goes at once.
+  CHECK(angle(after(0.01, 0.0075, 0.005625), 0) <= 1e-6);
+  CHECK(angle(after(0.01, 0.009, 0.0081), 0.0081 - 4 * 0.0009) <= 1e-6);
+  // Steps that grow go twice as far, and those that turn round as far as they do.
+  CHECK(angle(after(0, 0.001, 0.003), 0.005) <= 1e-6);
+  CHECK(angle(after(0.01, 0, 0.005), 0.005) <= rounding);
+  // Nor is it asked for far away.
+  gasg21::Secant<T> secant;
+  arma::Mat<T> V = at(0.75);
+  secant.prolong(at(1), V, 0.25);
+  V = at(0.5625);
+  secant.prolong(at(0.75), V, 0.2);
+  CHECK(same_bits(V, at(0.5625)));
 }
 
 TEST_CASE("the number of threads changes no bit") {
@@ -128,35 +182,6 @@ TEST_CASE("the number of threads changes no bit") {
     CAPTURE(threads);
     CHECK(same(polished(start, data, 2, threads), expected));
   }
-}
-
-TEST_CASE("data in blocks: fits and sums in place to the bit, added sums to rounding") {
-  auto p = many_tiles();
-  const auto U = p.near(0.05);
-  const Parallel parallel(2);
-  SampleFits<double> whole(10, 700), parts(10, 700);
-  RowSums<double> expected(300, 10), in_place(300, 10), added(300, 10);
-  REQUIRE(fit_block(U, DenseView<double>(p.X), 0, whole, parallel));
-  Scatter().weigh(whole, 6);
-  REQUIRE(add_block(U, DenseView<double>(p.X), 0, whole, expected, parallel));
-  const std::vector<uword> cuts = {0, 1, 100, 463, 700};
-  const auto each_block = [&](auto&& act) {
-    for (std::size_t b = 0; b + 1 < cuts.size(); ++b)
-      act(DenseView<double>(p.X.colptr(cuts[b]), 300, cuts[b + 1] - cuts[b], 300), cuts[b]);
-  };
-  each_block([&](const auto& block, uword first) { fit_block(U, block, first, parts, parallel); });
-  CHECK(same_bits(parts.W, whole.W));
-  CHECK(same_bits<double>(parts.r2, whole.r2));
-  CHECK(same_bits<double>(parts.count, whole.count));
-  Scatter().weigh(parts, 6);
-  each_block([&](const auto& block, uword first) {
-    add_block(U, block, first, parts, in_place, parallel);
-    RowSums<double> own(300, 10);
-    add_block(U, block, first, parts, own, parallel);
-    added += own;
-  });
-  CHECK(same_bits(in_place.sums, expected.sums));
-  CHECK(distance(added.sums, expected.sums) <= 1e-12 * arma::abs(expected.sums).max());
 }
 
 TEST_CASE("NaN, mask and sparse data give the same bits") {

@@ -82,6 +82,33 @@ TEST_CASE("covariance scaling is the recursion written out: R, S, C^-1 w, agreem
   }
 }
 
+TEST_CASE(
+    "directions that the weights leave, and weights that jump, never make the metric singular") {
+  support::Random random(8);
+  const uword d = 5;
+  const arma::mat plane = support::gaussian<double>(d, 2, random);
+  CovarianceScaling metric(0.9);
+  arma::mat R = 1e-3 * arma::eye(d, d);
+  auto g = RankOneGradient<double>{arma::normalise(support::gaussian<double>(20, random)),
+                                   arma::vec(d), 1};
+  for (int j = 0; j < 1000; ++j) {
+    g.w = plane * support::gaussian<double>(2, random);
+    const double near = j % 100 == 50 ? 1e-10 : 1;  // one vector counts 1e20 times as much
+    metric.learn(g, near, near);
+    R = 0.9 * R + g.w * g.w.t() / (2 * near * near);
+    const double least = 1e-12 * arma::trace(R) / double(d);
+    arma::vec pivots = arma::square(metric.factor().diag());
+    CHECK(pivots.min() >= 0.999 * least);
+    // Nothing is added beyond what it takes.
+    CHECK(support::distance(metric.sums(), R) <= 1e-10 * R.max());
+    R = metric.sums();
+    arma::vec v;
+    CHECK(metric.turn(g, near, v) <= arma::datum::pi / 2);
+    CHECK(arma::norm(v) == doctest::Approx(1));
+    CHECK(metric.agreement(g, g) == doctest::Approx(1).epsilon(1e-3));
+  }
+}
+
 TEST_CASE("gradients agree by at most one, each with itself") {
   support::Random random(4);
   CovarianceScaling metric;
@@ -116,16 +143,17 @@ TEST_CASE("a metric that forgets is new, and one that resumes goes on bit for bi
   support::Random random(6);
   CovarianceScaling metric(0.95), fresh(0.95);
   for (int j = 0; j < 30; ++j) metric.learn(random_gradient<double>(1, random), 0.2, 0.1);
-  CovarianceScaling resumed(metric.forgetting(), metric.sums(), metric.weight());
+  CovarianceScaling resumed(metric.forgetting(), metric.factor(), metric.weight());
   CovarianceScaling forgetful = metric;
   forgetful.forget();
+  CHECK(forgetful.factor().empty());
   CHECK(forgetful.sums().empty());
   CHECK(forgetful.weight() == 0);
   CHECK(forgetful.forgetting() == 0.95);
   const auto same = [](const CovarianceScaling& a, const CovarianceScaling& b, const auto& g) {
     arma::vec v, u;
     return a.turn(g, 0.1, v) == b.turn(g, 0.1, u) && support::same_bits<double>(v, u) &&
-           a.agreement(g, g) == b.agreement(g, g) && support::same_bits(a.sums(), b.sums()) &&
+           a.agreement(g, g) == b.agreement(g, g) && support::same_bits(a.factor(), b.factor()) &&
            a.weight() == b.weight();
   };
   for (int j = 0; j < 10; ++j) {
@@ -143,15 +171,18 @@ TEST_CASE("a state that is none is refused") {
   for (const double bad : {0.0, 1.0, -0.5, 1.5, inf, nan})
     CHECK(support::contains(support::complaint([&] { CovarianceScaling metric(bad); }),
                             "forgetting="));
-  const auto refused = [](const arma::mat& sums, double weight) {
-    return !support::complaint([&] { CovarianceScaling metric(0.9, sums, weight); }).empty();
+  const auto refused = [](const arma::mat& factor, double weight) {
+    return !support::complaint([&] { CovarianceScaling metric(0.9, factor, weight); }).empty();
   };
   const arma::mat I(3, 3, arma::fill::eye);
   CHECK_FALSE(refused(I, 1));
   CHECK_FALSE(refused(arma::mat(), 0));
   CHECK(refused(I.head_cols(2), 1));
   CHECK(refused(nan * I, 1));
-  for (const double bad : {-1.0, inf, nan}) CHECK(refused(I, bad));
+  for (const double bad : {-1.0, 0.0, inf, nan}) CHECK(refused(I, bad));
+  CHECK(refused(arma::mat(), 1));
+  CHECK(refused(-I, 1));
+  CHECK(refused(I + 0.1, 1));  // not a triangle
 }
 
 TEST_CASE("at condition 100 the scaled stream converges, and the paper's does not") {

@@ -269,7 +269,7 @@ TEST_CASE("a restart goes on from another basis as if it were the first") {
   const arma::mat U = gaussian<double>(30, 3, stream.random);
   const AdaptiveStep rule = AdaptiveStep{}.at_level(2);
   tracker.restart(U, rule);
-  CHECK(tracker.state().metric.sums().empty());
+  CHECK(tracker.state().metric.factor().empty());
   CHECK(tracker.state().counters.seen() == 500);  // what was counted stays counted
   CHECK(tracker.state().random.state() == seen.random.state());
   Scaled fresh(U, rule);
@@ -280,7 +280,7 @@ TEST_CASE("a restart goes on from another basis as if it were the first") {
   }
   CHECK(same_bits(tracker.basis(), fresh.basis()));
   CHECK(tracker.state().rule.mu() == fresh.state().rule.mu());
-  CHECK(same_bits(tracker.state().metric.sums(), fresh.state().metric.sums()));
+  CHECK(same_bits(tracker.state().metric.factor(), fresh.state().metric.factor()));
 }
 
 TEST_CASE("a greedy step puts the vector, as far as it was observed, into the subspace") {

@@ -64,6 +64,65 @@ def test_other_rules_equal_the_oracle(rule, oracle):
     assert reference.largest_angle(U, tracker.components().T) <= 1e-10
 
 
+@pytest.mark.parametrize("kind", [_core.Tracker64, _core.Tracker32])
+@pytest.mark.parametrize("condition", [1, 100])
+@pytest.mark.parametrize("forgetting", [0.9, 0.998])
+def test_the_scaled_stream_equals_the_oracle(kind, condition, forgetting):
+    double = kind is _core.Tracker64
+    X = make_low_rank(
+        *(400, 100, 5),
+        outlier_fraction=0.3,
+        observed_fraction=0.7,
+        singular_values=np.geomspace(1, condition, 5),
+        random_state=condition,
+    ).data.astype(np.float64 if double else np.float32)
+    tracker = kind(100, 5, _core.AdaptiveStep(eta0=1.0, mu_max=6.0), 7, "l21", _core.CovarianceScaling(forgetting))
+    U0 = tracker.components().T.astype(float)
+
+    def oracle(U, X):
+        rule = reference.AdaptiveStepReference(eta0=1.0, mu_max=6.0)
+        return reference.scaled_gasg21(U, X, rule, reference.CovarianceScalingReference(5, forgetting))
+
+    for count in (50, 400) if double else (5,):
+        U = oracle(U0, X[:count].astype(float))
+        nudged = oracle(U0, np.nextafter(X[:count], np.inf).astype(float))
+        tracker.consume(X[:count] if count <= 50 else X[50:])
+        # Steps of length 1 amplify rounding: by as much as they amplify an ulp of the data.
+        bound = max(100 * float(np.finfo(X.dtype).eps), 100 * reference.largest_angle(U, nudged))
+        assert bound < 1e-2
+        assert reference.largest_angle(U, tracker.components().T.astype(float)) <= bound
+
+
+def test_directions_without_spread_do_not_make_the_metric_singular():
+    """Inliers of two dimensions in a subspace of four, whose other two are then free to wander."""
+    rng = np.random.default_rng(3)
+    U = np.linalg.qr(rng.standard_normal((60, 4)))[0]
+    X = rng.standard_normal((3000, 2)) @ U[:, :2].T + 1e-9 * rng.standard_normal((3000, 60))
+    tracker = _core.Tracker64.from_components(
+        np.ascontiguousarray(U.T), _core.ConstantStep(1e-4), 1, "l21", _core.CovarianceScaling(0.9)
+    )
+    metric, rule = reference.CovarianceScalingReference(4, 0.9), reference.AdaptiveStepReference(eta0=1e-4)
+    tracker.consume(X[:1])
+    expected, _ = reference.scaled_step(U, X[0], rule, metric)
+    assert reference.largest_angle(expected, tracker.components().T) <= 1e-9
+    for part in np.split(X[1:-4], 5):
+        tracker.consume(part)
+        components, factor = tracker.components(), tracker.__getstate__()[-1].__getstate__()[2].T
+        pivots, mean = np.diag(factor) ** 2, np.sum(factor**2) / 4
+        assert 1e-12 * mean * (1 - 1e-12) <= pivots.min() <= 1e-9 * mean
+        assert np.linalg.norm(U[:, :2] - components.T @ (components @ U[:, :2])) <= 1e-3
+        assert _core.orthonormality_error(components) <= 1e-12
+
+
+def test_a_metric_of_another_version_is_refused():
+    metric = _core.CovarianceScaling()
+    with pytest.raises(ValueError, match="another version"):
+        _core.CovarianceScaling._from_state((0.998, np.eye(3), 1.0))
+    with pytest.raises(ValueError, match="not the state"):
+        _core.CovarianceScaling._from_state((2, 0.998, np.ones((3, 3)), 1.0))
+    assert pickle.loads(pickle.dumps(metric)).__getstate__()[1] == 0.998
+
+
 @pytest.mark.parametrize("observed", [0.3, 1.0])
 def test_grouse_equals_the_oracle(observed):
     X = paper_problem(5, observed, seed=2)

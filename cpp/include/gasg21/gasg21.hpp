@@ -19,6 +19,7 @@
 #include "parallel.hpp"
 #include "polish.hpp"
 #include "random.hpp"
+#include "row_sums.hpp"
 #include "run.hpp"
 #include "scaling.hpp"
 #include "scatter.hpp"

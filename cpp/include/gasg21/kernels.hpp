@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 #include "config.hpp"
 
@@ -34,17 +35,13 @@ T dot(const T* a, const T* b, uword n) {
 
 /// a'b for a handful of entries, in four chains: a single one would wait for each addition.
 template <class T>
-T short_dot(const T* a, const T* b, uword n) {
-  T s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+inline T short_dot(const T* a, const T* b, uword n) {
+  T s[4] = {};
   uword i = 0;
-  for (; i + 4 <= n; i += 4) {
-    s0 += a[i] * b[i];
-    s1 += a[i + 1] * b[i + 1];
-    s2 += a[i + 2] * b[i + 2];
-    s3 += a[i + 3] * b[i + 3];
-  }
-  for (; i < n; ++i) s0 += a[i] * b[i];
-  return (s0 + s1) + (s2 + s3);
+  for (; i + 4 <= n; i += 4)
+    for (uword l = 0; l < 4; ++l) s[l] += a[i + l] * b[i + l];
+  for (; i < n; ++i) s[0] += a[i] * b[i];
+  return (s[0] + s[1]) + (s[2] + s[3]);
 }
 
 /// out_c = A_c'x for the columns c of the n x d matrix A.
@@ -96,6 +93,39 @@ void add_outer(T* U, uword n, uword d, const T* s, const T* v) {
   }
 }
 
+/// d rounded up to whole lanes.
+inline uword padded(uword d) { return (d + lanes - 1) / lanes * lanes; }
+
+/// y += A_k for the columns k = who[0], who[1], ... in turn; `size` is a multiple of the lanes,
+/// whose sums stay in registers.
+template <class T>
+void add_columns(const T* A, uword size, const std::uint16_t* who, uword count, T* y) {
+  for (uword p = 0; p < size; p += lanes) {
+    T sum[lanes];
+    for (uword l = 0; l < lanes; ++l) sum[l] = y[p + l];
+    for (uword t = 0; t < count; ++t) {
+      const T* a = A + who[t] * size + p;
+      for (uword l = 0; l < lanes; ++l) sum[l] += a[l];
+    }
+    for (uword l = 0; l < lanes; ++l) y[p + l] = sum[l];
+  }
+}
+
+/// y += factor_t A_k, likewise.
+template <class T>
+void add_columns(const T* A, uword size, const std::uint16_t* who, const T* factors, uword count,
+                 T* y) {
+  for (uword p = 0; p < size; p += lanes) {
+    T sum[lanes];
+    for (uword l = 0; l < lanes; ++l) sum[l] = y[p + l];
+    for (uword t = 0; t < count; ++t) {
+      const T *a = A + who[t] * size + p, factor = factors[t];
+      for (uword l = 0; l < lanes; ++l) sum[l] += factor * a[l];
+    }
+    for (uword l = 0; l < lanes; ++l) y[p + l] = sum[l];
+  }
+}
+
 /// Cholesky factor of the lower triangle of G in place, L L' = G. Returns the smallest pivot over
 /// the largest, or 0 when a pivot is not positive (G is then destroyed).
 template <class T>
@@ -116,6 +146,23 @@ T cholesky(T* G, uword d) {
     }
   }
   return smallest / largest;
+}
+
+/// L := the Cholesky factor of L L' + x x', by plane rotations, for x that is zero before `from`.
+/// Destroys x. L keeps a positive diagonal.
+template <class T>
+void cholesky_update(T* L, uword d, T* x, uword from = 0) {
+  for (uword k = from; k < d; ++k) {
+    T* column = L + k * d;
+    const T radius = std::sqrt(column[k] * column[k] + x[k] * x[k]);
+    const T c = column[k] / radius, s = x[k] / radius;
+    column[k] = radius;
+    for (uword i = k + 1; i < d; ++i) {
+      const T below = column[i];
+      column[i] = c * below + s * x[i];
+      x[i] = c * x[i] - s * below;
+    }
+  }
 }
 
 /// b := L^-1 b.

@@ -40,8 +40,10 @@ class LeastSquares {
   }
 
   /// Pre: U'U = I up to rounding.  Post: U_Omega'r = 0 to rounding *relative to |r|*, however small
-  /// r is, because the refinement projects the computed residual once more.
-  Solved solve(const arma::Mat<T>& U, const Observation<T>& x) {
+  /// r is, because the refinement projects the computed residual once more. With refine = false
+  /// that is spared where w is right to a hundred roundings without it; then r is, too, relative to
+  /// |x|.
+  Solved solve(const arma::Mat<T>& U, const Observation<T>& x, bool refine = true) {
     const uword k = x.count(), d = U.n_cols;
     if (k <= d) return Solved::too_few_entries;  // then r = 0 whatever x is: no information
     const T* A = U.memptr();
@@ -49,15 +51,17 @@ class LeastSquares {
       kernels::gather_rows(U.memptr(), U.n_rows, d, x.rows(), k, gathered_.memptr());
       A = gathered_.memptr();
       kernels::gram(A, k, d, G_.memptr());
+      const T mean = arma::trace(G_) / T(d);
       use_svd_ = kernels::cholesky(G_.memptr(), d) < std::sqrt(eps);
       if (use_svd_ && !decompose(A, k, d)) return Solved::rank_deficient;
+      refine = refine || use_svd_ || !well_conditioned(mean);
     }
-    fit(A, x);
+    fit(A, x, refine);
     // A refinement that changes w beyond half the digits tells what small pivots may hide.
-    if (!x.full() && !use_svd_ && arma::norm(q_) > std::sqrt(eps) * arma::norm(w_)) {
+    if (refine && !x.full() && !use_svd_ && arma::norm(q_) > std::sqrt(eps) * arma::norm(w_)) {
       use_svd_ = true;
       if (!decompose(A, k, d)) return Solved::rank_deficient;
-      fit(A, x);
+      fit(A, x, true);
     }
     residual_ = std::sqrt(kernels::dot(r(), r(), k));
     return Solved::yes;
@@ -95,11 +99,20 @@ class LeastSquares {
     kernels::add_times(A, k, d, q_.memptr(), T(-1), r_.memptr());
   }
 
-  void fit(const T* A, const Observation<T>& x) {
+  void fit(const T* A, const Observation<T>& x, bool refine) {
     std::copy(x.values(), x.values() + x.count(), r_.memptr());
     w_.zeros();
     correct(A, x.full(), x.count(), w_.n_elem);
-    correct(A, x.full(), x.count(), w_.n_elem);  // one step of refinement
+    if (refine) correct(A, x.full(), x.count(), w_.n_elem);
+  }
+
+  /// Whether the eigenvalues of G, of which none exceeds 1, surely are above 0.01: the others'
+  /// product is largest when they are equal, so the smallest is at least mean / e prod(pivot /
+  /// mean).
+  bool well_conditioned(T mean) const {
+    T least = mean / T(2.72);
+    for (uword c = 0; c < G_.n_rows; ++c) least *= G_(c, c) * G_(c, c) / mean;
+    return least > T(0.01);
   }
 
   /// A = P s V', for where G = A'A has too few digits. False when A is singular: beyond a condition

@@ -123,21 +123,27 @@ bool touches(const SparseSample<T, Index>& x, uword from, uword to) {
   return row != x.rows + x.count && uword(*row) < to;
 }
 
-/// Calls visit(i, value) for the observed entries of a sorted sample with from <= i < to.
+/// Calls visit(i, value, observed) for the entries of a sorted sample with from <= i < to; all of
+/// them or only those that are stored.
 template <class T, class Visit>
-void each_observed(const DenseSample<T>& x, uword from, uword to, Visit&& visit) {
-  for (uword i = from; i < to; ++i)
-    if (x.values[i] == x.values[i] && (!x.mask || x.mask[i]) && !detail::is_hidden(x.hidden, i))
-      visit(i, x.values[i]);
+void each_entry(const DenseSample<T>& x, uword from, uword to, Visit&& visit) {
+  if (!x.mask && !x.hidden) {
+    for (uword i = from; i < to; ++i) visit(i, x.values[i], x.values[i] == x.values[i]);
+    return;
+  }
+  for (uword i = from; i < to; ++i) {
+    const bool observed = (x.values[i] == x.values[i]) & (!x.mask || x.mask[i]);
+    visit(i, x.values[i], observed & !detail::is_hidden(x.hidden, i));
+  }
 }
 template <class T, class Index, class Visit>
-void each_observed(const SparseSample<T, Index>& x, uword from, uword to, Visit&& visit) {
+void each_entry(const SparseSample<T, Index>& x, uword from, uword to, Visit&& visit) {
   const auto below = [](Index row, uword bound) { return uword(row) < bound; };
   const Index* end = x.rows + x.count;
   for (const Index* row = std::lower_bound(x.rows, end, from, below);
        row != end && uword(*row) < to; ++row) {
     const T value = x.values[row - x.rows];
-    if (value == value && !detail::is_hidden(x.hidden, uword(*row))) visit(uword(*row), value);
+    visit(uword(*row), value, value == value && !detail::is_hidden(x.hidden, uword(*row)));
   }
 }
 

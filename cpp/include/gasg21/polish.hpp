@@ -9,114 +9,48 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <limits>
 #include <utility>
-#include <vector>
 
 #include "config.hpp"
 #include "error.hpp"
 #include "grassmann.hpp"
-#include "kernels.hpp"
-#include "observation.hpp"
 #include "parallel.hpp"
+#include "row_sums.hpp"
 #include "scatter.hpp"
 
 namespace gasg21 {
 
-/// For each coordinate i the sums over the samples that observe it: column i holds the packed lower
-/// triangle of sum omega w w' (by columns), then sum omega w r_i. Add those of several blocks.
+/// Where a sequence of subspaces that converges slowly is going: the step U -> V prolonged, by the
+/// secant through this step and the one before, as if both were steps of a linear iteration. Only
+/// ever forward: backward, where steps grow, would lead to a saddle point.
 template <class T>
-struct RowSums {
-  arma::Mat<T> sums;  // (d (d + 1) / 2 + d) x n
-
-  RowSums(uword n, uword d) : sums(d * (d + 1) / 2 + d, n, arma::fill::zeros) {}
-  RowSums& operator+=(const RowSums& other) {
-    sums += other.sums;
-    return *this;
+class Secant {
+ public:
+  /// Moves V. (`angle` is that between U and V: far apart, nothing is linear.)
+  void prolong(const arma::Mat<T>& U, arma::Mat<T>& V, double angle) {
+    const arma::Mat<T> from = std::exchange(from_, U), to = std::exchange(to_, V);
+    if (from.empty() || !(angle < 0.2)) return;
+    const arma::Mat<T> step = tangent(U, V), end = tangent(U, to);
+    const arma::Mat<T> before = end - tangent(U, from), change = step - before;
+    const double towards = arma::dot(step, change), squared = arma::dot(change, change);
+    const double further =
+        towards > 0 ? (arma::dot(step, before) > 0 ? 1.0 : 0.0) : std::min(-towards / squared, 4.0);
+    if (!(further > 0)) return;
+    arma::Mat<T> W = U + step + T(further) * (step - end);
+    if (orthonormalize(W)) V = std::move(W);
   }
+
+ private:
+  /// The direction from U to the subspace of A, to second order in the angle; normal to U.
+  static arma::Mat<T> tangent(const arma::Mat<T>& U, const arma::Mat<T>& A) {
+    const arma::Mat<T> projected = A * (A.t() * U);
+    return projected - U * (U.t() * projected);
+  }
+
+  arma::Mat<T> from_, to_;  // the step before
 };
-
-/// Adds the samples of a block to the row sums, in tiles of coordinates that stay in the cache.
-/// False when it was stopped.
-template <class T, class Data>
-bool add_block(const arma::Mat<T>& U, const Data& data, uword first, const SampleFits<T>& fits,
-               RowSums<T>& rows, const Parallel& parallel) {
-  const uword n = U.n_rows, d = U.n_cols, packed = d * (d + 1) / 2;
-  const uword tile = std::clamp<uword>(32'768 / (sizeof(T) * (packed + d)), 8, 256);
-  const uword block = std::max<uword>(2'000'000 / (tile * packed), 1);
-  const arma::Mat<T> Ut = U.t();
-  const uword n_tiles = (n + tile - 1) / tile, n_blocks = (data.n_cols + block - 1) / block;
-  struct Scratch {
-    arma::Col<T> y, z;  // omega w w', packed, and omega w
-  };
-  const auto add = [&](uword j, uword from, uword to, Scratch& scratch) {
-    const uword at = first + j;
-    if (fits.omega[at] == 0 || !touches(data.sample(j), from, to)) return;
-    const T* w = fits.W.colptr(at);
-    T *y = scratch.y.memptr(), *z = scratch.z.memptr();
-    for (uword c = 0, p = 0; c < d; ++c) {
-      z[c] = T(fits.omega[at]) * w[c];
-      for (uword b = c; b < d; ++b) y[p++] = z[c] * w[b];
-    }
-    const T up = fits.up[at], down = fits.down[at];
-    each_observed(data.sample(j), from, to, [&](uword i, T value) {
-      const T r = (value * up) * down - kernels::short_dot(Ut.colptr(i), w, d);
-      T* sums = rows.sums.colptr(i);
-      for (uword p = 0; p < packed; ++p) sums[p] += y[p];
-      for (uword c = 0; c < d; ++c) sums[packed + c] += r * z[c];
-    });
-  };
-  // Blocks of samples one after the other, so that a memory map is read once, from front to back.
-  for (uword b = 0; b < n_blocks; ++b) {
-    const bool finished = parallel.for_each(
-        n_tiles, [&] { return Scratch{arma::Col<T>(packed), arma::Col<T>(d)}; },
-        [&](uword t, Scratch& scratch) {
-          for (uword j = b * block; j < std::min(data.n_cols, (b + 1) * block); ++j)
-            add(j, t * tile, std::min(n, (t + 1) * tile), scratch);
-        });
-    if (!finished) return false;
-  }
-  return true;
-}
-
-/// Moves each row of U by the solution of its normal equations, in residual form (the plain form
-/// loses digits on ill-conditioned data), and orthonormalizes. Rotates C along. Returns the largest
-/// angle between the old and the new subspace.
-template <class T>
-double update_rows(arma::Mat<T>& U, const RowSums<T>& rows, Scatter& scatter,
-                   const Parallel& parallel) {
-  const uword n = U.n_rows, d = U.n_cols, packed = d * (d + 1) / 2;
-  const arma::Mat<T> before = U;
-  constexpr uword chunk = 256;
-  parallel.for_each((n + chunk - 1) / chunk,
-                    [&] { return std::make_pair(arma::mat(d, d), arma::vec(d)); },
-                    [&](uword task, auto& scratch) {
-                      auto& [A, b] = scratch;
-                      for (uword i = task * chunk; i < std::min(n, (task + 1) * chunk); ++i) {
-                        const T* sums = rows.sums.colptr(i);
-                        double trace = 0;
-                        for (uword c = 0, p = 0; c < d; ++c) {
-                          trace += double(sums[p]);
-                          for (uword r = c; r < d; ++r) A(r, c) = double(sums[p++]);
-                          b[c] = double(sums[packed + c]);
-                        }
-                        A.diag() += 1e-14 * trace;
-                        if (!(trace > 0) || kernels::cholesky(A.memptr(), d) <= 0)
-                          continue;  // not observed
-                        kernels::cholesky_solve(A.memptr(), d, b.memptr());
-                        for (uword c = 0; c < d; ++c) U(i, c) += T(b[c]);
-                      }
-                    });
-  if (!orthonormalize(U)) {
-    U = before;
-    throw NumericalError("the polish lost the rank of the basis");
-  }
-  const arma::mat rotation = arma::conv_to<arma::mat>::from(before.t() * U);
-  scatter.C = rotation.t() * scatter.C * rotation;
-  return double(largest_angle(before, U));
-}
 
 /// What one block contributes to a round of the polish that many machines share: for a subspace and
 /// a scatter that all of them know. Sums of blocks add up; `next` makes the new subspace of them.
@@ -191,10 +125,16 @@ class Polisher {
     return add_block(U_, block, first, fits_, rows_, parallel);
   }
 
-  /// Returns the angle by which the subspace moved.
+  /// Returns the angle by which the subspace moved: the step of the rows, prolonged to where such
+  /// steps lead, so that a slow approach is not taken for an arrival.
   double update(const Parallel& parallel) {
     ++passes_;
-    return update_rows(U_, rows_, scatter_, parallel);
+    const arma::Mat<T> before = U_;
+    const double change = update_rows(U_, rows_, scatter_, parallel);
+    const arma::Mat<T> plain = U_;
+    secant_.prolong(before, U_, change);
+    rotate(scatter_, plain, U_);
+    return std::max(change, double(largest_angle(before, U_)));
   }
 
   const arma::Mat<T>& basis() const { return U_; }
@@ -214,6 +154,7 @@ class Polisher {
   SampleFits<T> fits_;
   RowSums<T> rows_;
   Scatter scatter_;
+  Secant<T> secant_;
   arma::mat information_;  // before the last update
   uword passes_ = 0;
 };

@@ -53,7 +53,7 @@ bool fit_block(const arma::Mat<T>& U, const Data& data, uword first, SampleFits<
     fits.count[at] = 0;
     require(is_sorted(data.sample(j)), "the rows of sample ", at,
             " must rise: the polish reads them in parts");
-    if (x.read(data.sample(j)) != Usable::yes || fit.solve(U, x) != Solved::yes) return;
+    if (x.read(data.sample(j)) != Usable::yes || fit.solve(U, x, false) != Solved::yes) return;
     fits.W.col(at) = fit.w();
     fits.r2[at] = double(fit.residual()) * double(fit.residual());
     fits.count[at] = double(x.count());
