@@ -63,16 +63,18 @@ class KGASG21(
     init : {"density", "farthest"} or list of n_clusters arrays of shape (d_i, n_features)
         "density" takes seeds where samples lie densely and no candidate is near, imputes missing entries
         and swaps after the greedy selection; "farthest" is the paper's probabilistic farthest insertion,
-        zero-filled, which needs more candidates. Or where to start.
+        zero-filled, which needs more candidates, and is used with ``whiten=True``, where outliers are left
+        out first. Or where to start.
     n_candidates : int, optional
         Candidate subspaces to select from; None means 3 per cluster for "density", 10 for "farthest".
     n_neighbors : int, optional
         Samples that a candidate is fitted to at first, the seed among them; None means d + 3, or 2 d + 2
         with ``whiten=True``, whose coordinates are noisier.
     n_ensemble : int
-        Runs from different seeds whose better half is joined by co-association and spectral clustering,
-        each cluster then fitted anew: for real data of up to a few thousand samples, where single runs
-        differ. The matrix that joins them has n_samples^2 entries.
+        Runs from different seeds (of the stream as in the paper, 10 passes) whose better half is joined by
+        co-association and spectral clustering, each cluster then fitted anew with scaling and polish: for
+        real data of up to a few thousand samples, where single runs differ. The matrix that joins them has
+        n_samples^2 entries.
     whiten : bool
         Work in the leading principal coordinates divided by the square root of their singular values,
         outliers left out and missing entries filled in first: for real, ill-conditioned data whose clusters
@@ -113,7 +115,8 @@ class KGASG21(
         Passes of the stream and rounds of the polish in the last `fit`.
     status_ : str
         How the last `fit` ended: "converged" (to `tol`), "noise_floor" (as close as the noise lets it),
-        "max_passes", "undetermined" (some subspace has too few members to be determined) or "interrupted".
+        "max_passes", "undetermined" (some subspace has too few members to be determined), "interrupted", or
+        with one cluster "rank_deficient".
     converged_ : bool
         True for the first two of these.
     estimated_angles_ : ndarray of shape (n_clusters,)
@@ -221,8 +224,7 @@ class KGASG21(
         with unchanged_on_error(self):
             samples = self._check_fit(X, mask)
             working = self._working(samples, fit=True)
-            plan = self._plan(working)
-            recovery = UnionRecovery(plan, working)
+            recovery = UnionRecovery(self._plan(working), self._without_outliers(samples, working))
             try:
                 passes = None if self.polish else self.max_passes
                 with progress_bar(type(self).__name__, samples.n_samples, passes, self.verbose) as progress:
@@ -253,7 +255,7 @@ class KGASG21(
             if first:
                 samples = self._check_fit(X, mask)
                 working = self._working(samples, fit=True)
-                recovery = UnionRecovery(self._plan(working), working)
+                recovery = UnionRecovery(self._plan(working), self._without_outliers(samples, working))
                 recovery.start(streaming=True)
                 self._publish_fit(recovery)
             else:
@@ -371,7 +373,8 @@ class KGASG21(
         init: str | list[Array]
         if isinstance(self.init, str):
             check_choice("init", self.init, tuple(_CANDIDATES))
-            init, default = self.init, _CANDIDATES[self.init] * self.n_clusters
+            init = "farthest" if self.whiten else self.init  # without outliers there is none to prefer
+            default = _CANDIDATES[init] * self.n_clusters
         else:
             init, default = self._given_subspaces(dimensions, working.dtype), self.n_clusters
         n_candidates = default if self.n_candidates is None else self.n_candidates
@@ -425,6 +428,14 @@ class KGASG21(
             return samples
         X = dense_rows(samples, np.arange(samples.n_samples)).astype(np.float64)
         return Samples(self._whitening.apply(X), None, np.dtype(np.float64))
+
+    def _without_outliers(self, samples: Samples, working: Samples) -> Samples:
+        """Return the whitened samples without those that lie outside the span of all clusters."""
+        if self._whitening is None:
+            return working
+        X = dense_rows(samples, np.arange(samples.n_samples)).astype(np.float64)
+        good = ~self._whitening.is_outlier(X)
+        return Samples(working.data[good], None, working.dtype) if good.sum() >= self.n_clusters else working
 
     def _recover(self, recovery: UnionRecovery, progress: Any) -> UnionRecovery:
         plan = recovery.plan
@@ -524,6 +535,8 @@ class KGASG21(
             "undetermined": f"the data does not determine all subspaces (that of cluster {worst} is known to "
             f"{self.estimated_angles_[worst]:.1g} rad). Give more data or more entries of it, or use a smaller "
             "n_clusters or n_components.",
+            "rank_deficient": "the samples do not span a subspace of dimension "
+            f"n_components={len(self.subspaces_[worst])}: use a smaller n_components.",
         }[self.status_]
         warnings.warn(said, ConvergenceWarning, stacklevel=3)
 

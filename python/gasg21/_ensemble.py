@@ -21,7 +21,8 @@ from gasg21.exceptions import ConvergenceWarning, InvalidInputError
 _AT_MOST = 20_000  # samples: the runs are joined by a matrix of this squared
 # A run counts 1/e when its cost is this share above the least: it has missed something.
 _WORSE = 0.05
-# Passes of each run. They are not polished: the polish makes them alike, and an ensemble lives on differences.
+# Passes of each run. They are neither scaled nor polished, which would make them alike: an ensemble lives on
+# differences.
 _PASSES = 10
 
 
@@ -52,14 +53,15 @@ def join_runs(plan: UnionPlan, samples: Samples, n_runs: int, inliers: Callable[
     affinity = _co_association([residuals[b][joined] for b in best], weights)
     labels = spectral_labels(affinity, len(plan.dimensions), plan.seed, n_init=15)
     members = [joined[labels == k] for k in range(len(plan.dimensions))]
-    _refit(recovery, [dense_rows(samples, rows) for rows in members])
+    _refit(recovery, plan, [dense_rows(samples, rows) for rows in members])
     return recovery
 
 
 def _run_all(plan: UnionPlan, samples: Samples, n_runs: int) -> list[UnionRecovery]:
     seeds = np.random.SeedSequence(plan.seed).generate_state(n_runs, np.uint64)
     passes = min(plan.max_passes, _PASSES)
-    plans = [dataclasses.replace(plan, seed=int(seed), n_threads=1, polish=False, max_passes=passes) for seed in seeds]
+    run = dataclasses.replace(plan, n_threads=1, scaling=False, polish=False, max_passes=passes)
+    plans = [dataclasses.replace(run, seed=int(seed)) for seed in seeds]
     runs = [UnionRecovery(each, samples) for each in plans]
     pool = ThreadPoolExecutor(plan.n_threads)
     try:
@@ -84,9 +86,8 @@ def _co_association(residuals: list[Array], weights: Array) -> Array:
     return total
 
 
-def _refit(recovery: UnionRecovery, members: list[Array]) -> None:
+def _refit(recovery: UnionRecovery, plan: UnionPlan, members: list[Array]) -> None:
     """Fit each cluster by itself, so that labels and subspaces agree."""
-    plan = recovery.plan
     order = _match_dimensions(members, plan.dimensions)
     recovery.status, recovery.left_stream = "noise_floor", True
     for k, d in enumerate(plan.dimensions):

@@ -92,7 +92,7 @@ TEST_CASE("from a random start the repair finds all subspaces") {
     CAPTURE(seed);
     Union<double> problem(60, same(10, 2), 50, 500, 0.3, 0.01, seed);
     const DenseView<double> view(problem.X);
-    KPolisher<double> polisher(random_start<double>(60, 2, 10, seed));
+    KPolisher<double> polisher(random_start<double>(60, 2, 10, seed + 100));
     const SeedSamples<double> samples(view, arma::regspace<arma::uvec>(0, view.n_cols - 1));
     const Parallel parallel(2);
     const arma::vec density = gasg21::densities(samples, 4, parallel);
