@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from gasg21 import GASG21, GROUSE
+from gasg21 import GASG21, GRASTA, GROUSE
 from gasg21.baselines import FMS, PCA, REAPER, TME, OutlierPursuit, RobustMD, SphericalPCA
 from gasg21.datasets import load_faces, make_low_rank
 from gasg21.exceptions import ConvergenceWarning
@@ -160,6 +160,7 @@ METHODS: dict[str, Callable[[int], Any]] = {
     "GASG21, as in the paper": lambda s: GASG21(5, scaling=False, polish=False, random_state=s),
     "GASG21-DM": lambda s: GASG21(5, scaling=False, polish=False, step_size="diminishing", random_state=s),
     "GROUSE": lambda s: GROUSE(5, random_state=s),
+    "GRASTA": lambda s: GRASTA(5, random_state=s),
     "REAPER": lambda _: REAPER(5),
     "REAPER, spherized": lambda _: REAPER(5, spherize=True),
     "FMS": lambda _: FMS(5),

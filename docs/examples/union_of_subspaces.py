@@ -50,6 +50,7 @@ def draw(problem, model, log):
     angles = angles[np.argsort(angles.argmin(axis=1), kind="stable")]  # in the order of the truth
     image = axes[2].imshow(np.log10(np.maximum(angles, 1e-16)), cmap="gray")
     axes[2].set(title="angle between recovered and true", xlabel="true subspace", ylabel="recovered subspace")
+    axes[2].set(xticks=range(0, K, 5), yticks=range(0, K, 5))
     figure.colorbar(image, ax=axes[2], label="log10 of the angle [rad]")
     return figure, angles
 

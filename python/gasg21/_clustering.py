@@ -13,11 +13,11 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils.validation import check_is_fitted
 
 from gasg21 import _core
-from gasg21._ensemble import join_runs
+from gasg21._ensemble import fit_members, join_runs
 from gasg21._fitting import n_threads, without_entries
 from gasg21._progress import progress_bar
 from gasg21._recovery import GASG21
-from gasg21._self_check import dense_rows
+from gasg21._self_check import LOST, dense_rows
 from gasg21._subspace import null_residual, observed_entries
 from gasg21._union import UnionPlan, UnionRecovery
 from gasg21._validation import (
@@ -78,7 +78,8 @@ class KGASG21(
     whiten : bool
         Work in the leading principal coordinates divided by the square root of their singular values,
         outliers left out and missing entries filled in first: for real, ill-conditioned data whose clusters
-        together have a low rank. Data is copied.
+        together have a low rank. `subspaces_` are then fitted to the clusters in the original coordinates
+        (after `partial_fit`: mapped back to them, which is rougher). Data is copied.
     scaling : bool
         True measures steps in units of the weights' own spread, as in `GASG21`.
     polish : bool
@@ -236,6 +237,8 @@ class KGASG21(
                 recovery.status = "interrupted"
             self._publish_fit(recovery)
             self.labels_ = self._label(samples, working)
+            if self._whitening is not None and interrupt is None:
+                self._refit_original(samples, working, recovery.plan)
         if interrupt is not None:
             raise interrupt
         self._warn_unless_converged()
@@ -510,6 +513,21 @@ class KGASG21(
         self.converged_ = recovery.status in ("converged", "noise_floor")
         self.estimated_angles_ = recovery.estimated_angles
         self.timings_ = recovery.timings
+
+    def _refit_original(self, samples: Samples, working: Samples, plan: UnionPlan) -> None:
+        """Fit each cluster in the data's own coordinates, of which whitening leaves some out."""
+        labels, residuals = self._assign(working)
+        good = _is_near(self._bases, labels, residuals, working)
+        X = dense_rows(samples, np.arange(samples.n_samples))
+        good &= ~self._whitening.is_outlier(X.astype(np.float64))  # type: ignore[union-attr]
+        for k, d in enumerate(plan.dimensions):
+            one = fit_members(X[good & (labels == k)], d, plan)
+            if one is not None:
+                self.subspaces_[k] = one.components_
+                self.estimated_angles_[k] = one.estimated_angle_
+        if self.status_ in ("undetermined", "noise_floor"):
+            self.status_ = "undetermined" if self.estimated_angles_.max() > LOST else "noise_floor"
+            self.converged_ = self.status_ == "noise_floor"
 
     def _publish(self, stream: _core.KSubspaces) -> None:
         counters = stream.counters()

@@ -91,18 +91,23 @@ def _refit(recovery: UnionRecovery, plan: UnionPlan, members: list[Array]) -> No
     order = _match_dimensions(members, plan.dimensions)
     recovery.status, recovery.left_stream = "noise_floor", True
     for k, d in enumerate(plan.dimensions):
-        X = members[order[k]]
-        if len(X) <= d + 1:  # any subspace can be put through so few: the run's own stays
-            recovery.estimated_angles[k] = np.pi / 2
-        else:
-            one = GASG21(d, scaling=plan.scaling, init="spherical_pca", tol=plan.tol, random_state=plan.seed)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                one.fit(X)
+        one = fit_members(members[order[k]], d, plan)
+        recovery.estimated_angles[k] = np.pi / 2 if one is None else one.estimated_angle_
+        if one is not None:
             recovery.subspaces[k] = one.components_
-            recovery.estimated_angles[k] = one.estimated_angle_
     if recovery.estimated_angles.max() > LOST:
         recovery.status = "undetermined"
+
+
+def fit_members(X: Array, d: int, plan: UnionPlan) -> GASG21 | None:
+    """Fit one cluster by itself; None if it has so few members that any subspace can be put through them."""
+    if len(X) <= d + 1:
+        return None
+    one = GASG21(d, scaling=plan.scaling, init="spherical_pca", tol=plan.tol, random_state=plan.seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        one.fit(X)
+    return one
 
 
 def _match_dimensions(members: list[Array], dimensions: tuple[int, ...]) -> Array:

@@ -1,4 +1,4 @@
-"""The README's Python example runs and says what it should; its commands exist."""
+"""The README's Python examples run and say what they should; its commands exist."""
 
 import os
 import re
@@ -13,12 +13,19 @@ def blocks(language):
     return re.findall(rf"```{language}\n(.*?)```", README.read_text(), re.DOTALL)
 
 
-def test_the_python_example(capsys):
-    (code,) = blocks("python")
+def printed(code, capsys):
     exec(code, {})
-    angle, labels = (float(line.split(": ")[1]) for line in capsys.readouterr().out.splitlines())
+    return [float(line.split(": ")[1]) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_the_python_examples(capsys):
+    one, several = blocks("python")
+    angle, labels = printed(one, capsys)
     assert angle < 1e-6
     assert labels > 0.99
+    error, found = printed(several, capsys)
+    assert error == 0
+    assert found > 0.99
 
 
 def test_the_commands_are_there():
