@@ -33,6 +33,8 @@ class Watch {
 
   /// After each item, without the GIL. True = stop: a Python exception is waiting, see `finish`.
   bool tick() {
+    if (failed_)
+      return true;  // the work may go on for a moment: the exception must wait for `finish`
     ++done_;
     if (++since_look_ < stride_) return false;
     since_look_ = 0;

@@ -79,7 +79,8 @@ class KGASG21(
         Work in the leading principal coordinates divided by the square root of their singular values,
         outliers left out and missing entries filled in first: for real, ill-conditioned data whose clusters
         together have a low rank. `subspaces_` are then fitted to the clusters in the original coordinates
-        (after `partial_fit`: mapped back to them, which is rougher). Data is copied.
+        (after `partial_fit`: those that it moved are mapped back, which is rougher). The lengths of the samples
+        count here. New samples need more than sum(d_i) observed entries. Data is copied, and float64.
     scaling : bool
         True measures steps in units of the weights' own spread, as in `GASG21`.
     polish : bool
@@ -91,7 +92,7 @@ class KGASG21(
         median residual after the selection.
     max_passes : int
         Passes over the data that the stream makes at most in `fit`; with polish it makes a few, and the
-        polish at most twice as many rounds.
+        polish at most twice as many rounds after those that surround the repair.
     tol : float
         The angle to aim at, in radians. 0 without polish runs all passes.
     on_bad, absent
@@ -219,9 +220,10 @@ class KGASG21(
         -------
         self
             Ctrl-C raises KeyboardInterrupt; once the stream has begun it leaves the subspaces reached so
-            far, with ``status_ = "interrupted"``.
+            far, with ``status_ = "interrupted"`` (an ensemble leaves everything as it was before).
         """
         interrupt: KeyboardInterrupt | None = None
+        began = time.perf_counter()
         with unchanged_on_error(self):
             samples = self._check_fit(X, mask)
             working = self._working(samples, fit=True)
@@ -236,9 +238,12 @@ class KGASG21(
                 interrupt = caught
                 recovery.status = "interrupted"
             self._publish_fit(recovery)
+            self.__dict__.pop("residuals_", None)  # of an earlier stream
             self.labels_ = self._label(samples, working)
             if self._whitening is not None and interrupt is None:
                 self._refit_original(samples, working, recovery.plan)
+            spent = time.perf_counter() - began
+            self.timings_["refine"] = spent - self.timings_["seed"] - self.timings_["select"]
         if interrupt is not None:
             raise interrupt
         self._warn_unless_converged()
@@ -260,13 +265,14 @@ class KGASG21(
                 working = self._working(samples, fit=True)
                 recovery = UnionRecovery(self._plan(working), self._without_outliers(samples, working))
                 recovery.start(streaming=True)
-                self._publish_fit(recovery)
+                self._publish(recovery.stream)
             else:
                 self._check_parameters()
                 self._check_same_clusters()
                 samples = self._check_new(X, mask)
                 working = self._working(samples)
             block = working.whole()
+            before = self._stream.subspaces(), self.subspaces_
             with progress_bar(type(self).__name__, samples.n_samples, 1, self.verbose) as progress:
                 try:
                     labels, residuals = self._stream.consume(block.payload, block.mask, None, progress)
@@ -275,6 +281,7 @@ class KGASG21(
                 except KeyboardInterrupt as caught:  # the stream stands between two vectors
                     interrupt = caught
             self._publish(self._stream)
+            self._keep_unmoved(*before)
         if interrupt is not None:
             raise interrupt
         return self
@@ -424,20 +431,17 @@ class KGASG21(
         if fit:
             self._whitening = None
             if self.whiten:
-                X = dense_rows(samples, np.arange(samples.n_samples)).astype(np.float64)
                 dimensions = self._dimensions(samples.n_features)
-                self._whitening = Whitening.of(X, dimensions, seed_of(self.random_state))
+                self._whitening = Whitening.of(_dense(samples), dimensions, seed_of(self.random_state))
         if self._whitening is None:
             return samples
-        X = dense_rows(samples, np.arange(samples.n_samples)).astype(np.float64)
-        return Samples(self._whitening.apply(X), None, np.dtype(np.float64))
+        return Samples(self._whitening.apply(_dense(samples)), None, np.dtype(np.float64))
 
     def _without_outliers(self, samples: Samples, working: Samples) -> Samples:
         """Return the whitened samples without those that lie outside the span of all clusters."""
         if self._whitening is None:
             return working
-        X = dense_rows(samples, np.arange(samples.n_samples)).astype(np.float64)
-        good = ~self._whitening.is_outlier(X)
+        good = ~self._whitening.is_outlier(_dense(samples))
         return Samples(working.data[good], None, working.dtype) if good.sum() >= self.n_clusters else working
 
     def _recover(self, recovery: UnionRecovery, progress: Any) -> UnionRecovery:
@@ -453,7 +457,7 @@ class KGASG21(
 
     def _recover_one(self, recovery: UnionRecovery) -> None:
         """One cluster is GASG21."""
-        plan, block, began = recovery.plan, recovery.samples.whole(), time.perf_counter()
+        plan, block = recovery.plan, recovery.samples.whole()
         X = block.payload
         if isinstance(X, tuple):
             X = sp.csr_matrix(X, shape=(recovery.samples.n_samples, recovery.samples.n_features))
@@ -468,11 +472,14 @@ class KGASG21(
             random_state=plan.seed,
             verbose=self.verbose,
         )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            one.fit(X, mask=block.mask)
-        recovery.adopt(one)
-        recovery.timings.update(seed=0.0, select=0.0, refine=time.perf_counter() - began)
+        recovery.timings.update(seed=0.0, select=0.0)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                one.fit(X, mask=block.mask)
+        finally:
+            if hasattr(one, "components_"):  # also what an interrupted fit has reached
+                recovery.adopt(one)
 
     def _lies_near(self, subspaces: list[Array], working: Samples) -> Array:
         """Whether each sample is nearer to one of the subspaces than a random direction would be."""
@@ -498,8 +505,7 @@ class KGASG21(
             return labels
         good = _is_near(self._bases, labels, residuals, working)
         if self._whitening is not None:
-            X = dense_rows(samples, np.arange(samples.n_samples)).astype(np.float64)
-            good &= ~self._whitening.is_outlier(X)
+            good &= ~self._whitening.is_outlier(_dense(samples))
         return np.where(good, labels, -1)
 
     # ---- publishing
@@ -507,6 +513,8 @@ class KGASG21(
     def _publish_fit(self, recovery: UnionRecovery) -> None:
         self._publish(recovery.stream_from_here())
         self._set_subspaces(recovery.subspaces)
+        if recovery.counters is not None:
+            self._count(recovery.counters)
         self.history_ = recovery.history
         self.n_passes_ = len(recovery.history)
         self.status_ = recovery.status
@@ -518,8 +526,8 @@ class KGASG21(
         """Fit each cluster in the data's own coordinates, of which whitening leaves some out."""
         labels, residuals = self._assign(working)
         good = _is_near(self._bases, labels, residuals, working)
-        X = dense_rows(samples, np.arange(samples.n_samples))
-        good &= ~self._whitening.is_outlier(X.astype(np.float64))  # type: ignore[union-attr]
+        X = _dense(samples)
+        good &= ~self._whitening.is_outlier(X)  # type: ignore[union-attr]
         for k, d in enumerate(plan.dimensions):
             one = fit_members(X[good & (labels == k)], d, plan)
             if one is not None:
@@ -530,9 +538,17 @@ class KGASG21(
             self.converged_ = self.status_ == "noise_floor"
 
     def _publish(self, stream: _core.KSubspaces) -> None:
-        counters = stream.counters()
         self._stream = stream
         self._set_subspaces(stream.subspaces())
+        self._count(stream.counters())
+
+    def _keep_unmoved(self, bases: list[Array], subspaces: list[Array]) -> None:
+        """Keep the subspaces, which may be better than those of the stream mapped back, that have not moved."""
+        for k, before in enumerate(bases):
+            if np.array_equal(before, self._bases[k]):
+                self.subspaces_[k] = subspaces[k]
+
+    def _count(self, counters: dict[str, int]) -> None:
         self.n_iter_ = counters["n_used"]
         self.n_skipped_ = counters["n_seen"] - counters["n_used"]
         self.diagnostics_ = without_entries(counters)
@@ -540,7 +556,7 @@ class KGASG21(
     def _set_subspaces(self, bases: list[Array]) -> None:
         whitening = self._whitening
         self._bases = bases
-        self.subspaces_ = bases if whitening is None else [whitening.original(U) for U in bases]
+        self.subspaces_ = list(bases) if whitening is None else [whitening.original(U) for U in bases]
 
     def _warn_unless_converged(self) -> None:
         if self.converged_ or (self.status_ == "max_passes" and self.tol == 0):
@@ -550,9 +566,8 @@ class KGASG21(
             "max_passes": f"some subspace still moved by {np.max(self.history_[-1]['moved']):.1e} rad in the last pass "
             f"(max_passes={self.max_passes}, tol={self.tol}). Raise max_passes; if that does not help, n_clusters or "
             "n_components may be too small.",
-            "undetermined": f"the data does not determine all subspaces (that of cluster {worst} is known to "
-            f"{self.estimated_angles_[worst]:.1g} rad). Give more data or more entries of it, or use a smaller "
-            "n_clusters or n_components.",
+            "undetermined": f"the data does not determine all subspaces (not that of cluster {worst}, for one). Give "
+            "more data or more entries of it, or use a smaller n_clusters or n_components.",
             "rank_deficient": "the samples do not span a subspace of dimension "
             f"n_components={len(self.subspaces_[worst])}: use a smaller n_components.",
         }[self.status_]
@@ -576,6 +591,13 @@ def _is_near(subspaces: list[Array], labels: Array, residuals: Array, working: S
     dimensions = np.array([len(subspace) for subspace in subspaces])
     bound = null_residual(n_observed, dimensions[labels], len(subspaces))
     return np.asarray((labels >= 0) & (residuals <= bound))
+
+
+def _dense(samples: Samples) -> Array:
+    """Return the samples as a float64 array with NaN for what is missing; rows with infinities all NaN."""
+    X = dense_rows(samples, np.arange(samples.n_samples)).astype(np.float64)
+    X[np.isinf(X).any(axis=1)] = np.nan
+    return X
 
 
 def _count_observed(samples: Samples, rows: Any) -> Array:

@@ -37,6 +37,7 @@ def join_runs(plan: UnionPlan, samples: Samples, n_runs: int, inliers: Callable[
             f"{_AT_MOST} samples, not {samples.n_samples}; use n_ensemble=1"
         )
         raise InvalidInputError(msg)
+    plan.rule(np.ones(1))  # what is refused is refused before the work
     runs = _run_all(plan, samples, n_runs)
     block = samples.whole()
     measure = _core.residuals64 if samples.dtype == np.float64 else _core.residuals32
@@ -46,6 +47,7 @@ def join_runs(plan: UnionPlan, samples: Samples, n_runs: int, inliers: Callable[
     costs = np.array([np.nansum(r) for r in nearest])
     best = np.argsort(costs, kind="stable")[: max(1, n_runs // 2)]
     recovery = runs[int(best[0])]
+    recovery.go_on_as(plan)
     joined = np.flatnonzero(inliers(recovery.subspaces) & ~np.isnan(nearest[best[0]]))
     if len(joined) <= 2 * len(plan.dimensions):  # too few to be joined
         return recovery
@@ -95,8 +97,11 @@ def _refit(recovery: UnionRecovery, plan: UnionPlan, members: list[Array]) -> No
         recovery.estimated_angles[k] = np.pi / 2 if one is None else one.estimated_angle_
         if one is not None:
             recovery.subspaces[k] = one.components_
-    if recovery.estimated_angles.max() > LOST:
+    worst = recovery.estimated_angles.max()
+    if worst > LOST:
         recovery.status = "undetermined"
+    elif worst <= 10 * plan.tol:
+        recovery.status = "converged"
 
 
 def fit_members(X: Array, d: int, plan: UnionPlan) -> GASG21 | None:
@@ -114,5 +119,12 @@ def _match_dimensions(members: list[Array], dimensions: tuple[int, ...]) -> Arra
     """Return which cluster gets which dimension: the larger ones go where they help most."""
     if len(set(dimensions)) == 1:
         return np.arange(len(dimensions))
-    spread = [np.linalg.svd(np.nan_to_num(X), compute_uv=False) ** 2 for X in members]
+    spread = [np.linalg.svd(_unit_rows(X), compute_uv=False) ** 2 for X in members]
     return np.asarray(linear_sum_assignment([[s[d:].sum() for s in spread] for d in dimensions])[1])
+
+
+def _unit_rows(X: Array) -> Array:
+    """Return the samples at unit length, missing entries 0."""
+    X = np.nan_to_num(X)
+    X = X / np.maximum(np.abs(X).max(axis=1, keepdims=True), np.finfo(X.dtype).tiny)  # so that no square overflows
+    return np.asarray(X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), np.finfo(X.dtype).tiny))

@@ -65,6 +65,7 @@ class UnionRecovery:
     history: list[dict[str, Any]] = field(default_factory=list)
     timings: dict[str, float] = field(default_factory=dict)
     status: str = "interrupted"
+    counters: dict[str, int] | None = None  # of the stream that found the subspaces, if it is another
     left_stream: bool = False  # the subspaces are no longer the stream's own
     estimated_angles: Array = field(init=False)
     stream: _core.KSubspaces = field(init=False)
@@ -116,14 +117,22 @@ class UnionRecovery:
             began = time.perf_counter()
             chosen = self._seeder.select(plan.dimensions, _SWEEPS[plan.init])
             candidates = self._seeder.candidates()
-            self.subspaces = [candidates[q] for q in chosen]
+            found = [candidates[q] for q in chosen]
             self.timings["select"] = time.perf_counter() - began
         else:
-            self.subspaces = plan.init
+            found = plan.init
             self.timings.update(seed=time.perf_counter() - began, select=0.0)
-        self._rule = plan.rule(self._seeder.distances(self.subspaces), stream=streaming)
-        self.stream = self._streams(self.subspaces, self._rule, plan.seed, plan.metric)
+        self._begin(found, streaming=streaming)
+
+    def _begin(self, subspaces: list[Array], *, streaming: bool = False) -> None:
+        self._rule = self.plan.rule(self._seeder.distances(subspaces), stream=streaming)
+        self.stream = self._streams(subspaces, self._rule, self.plan.seed, self.plan.metric)
         self.subspaces = self.stream.subspaces()
+
+    def go_on_as(self, plan: UnionPlan) -> None:
+        """Let the stream go on as another plan says."""
+        self.plan, self.counters = plan, self.stream.counters()
+        self._begin(self.subspaces)
 
     def _start_one(self, *, streaming: bool) -> None:
         """Start one subspace as GASG21 does: there is nothing to select."""

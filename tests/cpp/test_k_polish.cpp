@@ -110,6 +110,40 @@ TEST_CASE("from a random start the repair finds all subspaces") {
   }
 }
 
+TEST_CASE("more subspaces than distinct points: ties choose one twice, and nothing breaks") {
+  arma::mat X(7, 18);
+  Random random(3);
+  const arma::mat points = gaussian<double>(7, 4, random);
+  for (uword j = 0; j < 18; ++j) X.col(j) = points.col(j < 5 ? 0 : j < 6 ? 1 : j < 11 ? 2 : 3);
+  const DenseView<double> view(X);
+  const SeedSamples<double> samples(view, arma::regspace<arma::uvec>(0, 17));
+  const arma::vec density = gasg21::densities(samples, 4, Parallel());
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    CAPTURE(seed);
+    std::vector<arma::mat> start;
+    for (const uword d : {1, 1, 1, 2, 2, 1, 1, 1})
+      start.push_back(random_start<double>(7, d, 1, seed + 50)[0]);
+    KPolisher<double> polisher(start);
+    Random draws(seed);
+    for (int i = 0; i < 3; ++i) {
+      polisher.round(view, {}, Parallel());
+      gasg21::repair(polisher, samples, density, 10, 0, draws, Parallel());
+    }
+    for (const auto& U : polisher.bases()) CHECK(gasg21::orthonormality_error(U) < 1e-12);
+  }
+}
+
+TEST_CASE("a subspace whose members are all orthogonal to it stays") {
+  arma::mat X(5, 12, arma::fill::zeros);
+  X.row(0).head(6).ones();
+  X.row(1).tail(6).ones();
+  const arma::mat E(5, 5, arma::fill::eye);
+  KPolisher<double> polisher({E.col(3), E.col(0)});
+  polisher.round(DenseView<double>(X), {}, Parallel());
+  CHECK(support::same_bits<double>(polisher.bases()[0], E.col(3)));
+  CHECK(polisher.clusters()[0].estimated_angle > 1);
+}
+
 TEST_CASE("a polish that is stopped says so") {
   Union<double> problem(20, same(2, 2), 30, 0, 0, 0, 8);
   KPolisher<double> polisher(problem.truth);

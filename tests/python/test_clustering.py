@@ -274,6 +274,18 @@ def test_a_stream_keeps_its_clusters(union):
     assert pickle.dumps(model._stream) == before
 
 
+def test_an_interrupted_fit_of_one_cluster_keeps_what_it_reached(union, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("gasg21._fitting.Recovery._polish_pass", interrupt)
+    model = KGASG21(1, 2, random_state=0)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(union.data)
+    assert model.status_ == "interrupted"
+    assert model.subspaces_[0].shape == (2, 40)
+
+
 def test_an_interrupted_fit_keeps_what_it_reached(union, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
@@ -297,6 +309,13 @@ def test_duplicate_points_and_more_candidates_than_samples():
     for init in ("farthest", "density"):
         with pytest.warns(ConvergenceWarning):
             KGASG21(15, 1, init=init, random_state=0).fit(X)  # as many clusters as samples
+
+
+def test_subspaces_that_hold_no_sample_are_replaced():
+    E = np.eye(5)
+    X = np.repeat(E[:2], 6, axis=0)
+    model = KGASG21(2, 1, init=[E[3:4], E[:1]], random_state=0).fit(X)
+    assert clustering_error(np.repeat([0, 1], 6), model.labels_) == 0
 
 
 def test_more_clusters_than_there_are(union):
@@ -332,6 +351,38 @@ def test_whitening_leaves_outliers_out():
     assert clustering_error(p.labels, model.labels_, outlier_label=-1) == 0
     assert (model.labels_[p.labels == -1] == -1).mean() > 0.95
     assert worst_angle(model.subspaces_, p.bases) < 1e-6
+
+
+def test_whitened_float32_and_bad_rows():
+    p = make_union_of_subspaces(200, 30, 2, 3, random_state=4)
+    X = p.data.astype(np.float32)
+    X[3, 4] = np.inf
+    model = KGASG21(3, 2, whiten=True, on_bad="skip", random_state=0).fit(X)
+    assert {U.dtype for U in model.subspaces_} == {np.dtype(np.float64)}
+    assert model.labels_[3] == -1
+    good = np.arange(200) != 3
+    assert clustering_error(p.labels[good], model.labels_[good]) == 0
+    before = [U.copy() for U in model.subspaces_]
+    model.partial_fit(np.full((1, 30), np.nan))
+    for U, V in zip(model.subspaces_, before, strict=True):
+        np.testing.assert_array_equal(U, V)
+
+
+def test_an_ensemble_goes_on_as_it_was_asked_to(union):
+    model = KGASG21(4, 2, n_ensemble=3, random_state=0).fit(union.data)
+    assert model.n_iter_ > 0
+    state = model._stream.__getstate__()
+    assert all(isinstance(tracker[-1], _core.CovarianceScaling) for tracker in state[1])
+    with pytest.raises(InvalidInputError, match="greedy"):
+        KGASG21(4, 2, n_ensemble=3, step_size="greedy").fit(union.data)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e160])
+def test_ensembles_of_any_magnitude(rng, scale):
+    bases = [np.linalg.qr(rng.standard_normal((30, d)))[0].T for d in (1, 4)]
+    X = np.vstack([rng.standard_normal((80, len(U))) @ U for U in bases])
+    model = KGASG21(2, [4, 1], n_ensemble=3, random_state=0).fit(X * scale)
+    assert clustering_error(np.repeat([0, 1], 80), model.labels_) == 0
 
 
 def test_an_ensemble_agrees_with_its_subspaces(union):

@@ -55,10 +55,10 @@ class KPolisher {
   /// stays. Throws Stopped when it was, with subspaces that can be used.
   template <class Data>
   void round(const Data& data, const KPolishOptions& options, const Parallel& parallel) {
-    assignment_ = assign(SubspaceBank<T>(bases_), data, parallel);
+    const Assignment<T> all = assign(SubspaceBank<T>(bases_), data, parallel);
     std::vector<std::vector<uword>> members(size());
     for (uword j = 0; j < data.n_cols; ++j)
-      if (assignment_.labels[j] < size()) members[assignment_.labels[j]].push_back(j);
+      if (all.labels[j] < size()) members[all.labels[j]].push_back(j);
     parallel.for_all(
         size(), [] { return 0; },
         [&](uword k, int&) { polish_one(k, SubsetView<Data>(data, members[k]), options); });
@@ -78,8 +78,6 @@ class KPolisher {
   uword size() const { return bases_.size(); }
   const std::vector<arma::Mat<T>>& bases() const { return bases_; }
   const std::vector<ClusterFit>& clusters() const { return clusters_; }
-  /// As the last round began.
-  const Assignment<T>& assignment() const { return assignment_; }
 
  private:
   template <class Data>
@@ -94,7 +92,10 @@ class KPolisher {
     for (int step = 0; step < options.steps && data.n_cols > d; ++step) {
       SampleFits<T> fits(d, data.n_cols);
       fit_block(U, data, 0, fits, alone);
-      if (arma::accu(fits.count) == 0) return;
+      if (fits.W.is_zero()) {  // no member can be fitted, or all are orthogonal to it
+        cluster.settled = true;
+        return;
+      }
       cluster.estimated_angle = standard_error(fits, n);
       weigh(cluster.scatter, fits);
       RowSums<T> rows(n, d);
@@ -128,7 +129,6 @@ class KPolisher {
 
   std::vector<arma::Mat<T>> bases_;
   std::vector<ClusterFit> clusters_;
-  Assignment<T> assignment_;
 };
 
 namespace detail {
@@ -147,6 +147,8 @@ std::vector<uword> in_place(const Candidates<T>& candidates, const std::vector<u
     while (placed[k] != none || candidates.bases[k].n_cols != candidates.bases[q].n_cols) ++k;
     placed[k] = q;
   }
+  for (uword k = 0; k < K; ++k)  // a tie may choose one candidate twice
+    if (placed[k] == none) placed[k] = k;
   return placed;
 }
 

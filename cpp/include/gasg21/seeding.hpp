@@ -35,8 +35,7 @@ class SeedSamples {
   SeedSamples(const Data& data, const arma::uvec& columns)
       : n_rows(data.n_rows),
         Z_(n_rows, columns.n_elem, arma::fill::zeros),
-        mask_(n_rows, columns.n_elem, arma::fill::zeros),
-        columns_(columns.n_elem) {
+        mask_(n_rows, columns.n_elem, arma::fill::zeros) {
     Observation<T> x(n_rows);
     for (const uword j : columns) {
       if (x.read(data.sample(j)) != Usable::yes) continue;
@@ -44,7 +43,7 @@ class SeedSamples {
         Z_(x.rows()[k], n_cols) = x.values()[k];
         mask_(x.rows()[k], n_cols) = 1;
       }
-      columns_[n_cols++] = j;
+      ++n_cols;
     }
   }
 
@@ -57,13 +56,10 @@ class SeedSamples {
   T cosine(uword i, uword j) const {
     return std::min(T(1), kernels::dot(column(i), column(j), n_rows));
   }
-  /// Where sample j is in the data.
-  uword place(uword j) const { return columns_[j]; }
 
  private:
   arma::Mat<T> Z_;
   arma::Mat<unsigned char> mask_;
-  arma::uvec columns_;
 };
 
 /// At most `count` columns of m, drawn at random; seeding need not see more.
