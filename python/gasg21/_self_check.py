@@ -53,7 +53,7 @@ def predicts(components: Array, samples: Samples, held_out: HeldOut) -> bool:
     observed = (~np.isnan(hidden)).sum(axis=1)
     # squared residual per degree of freedom over the mean square of the sample
     spread = residuals**2 * observed / np.maximum(observed - len(components), 1)
-    inlier = np.flatnonzero(spread < 0.5)
+    inlier = np.flatnonzero((spread < 0.5) & weights.any(axis=1))  # a sample of zeros tells nothing
     if len(inlier) <= len(components):  # so many samples any subspace can be put through
         return False
     told, wrong = 0, 0

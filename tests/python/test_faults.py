@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gasg21 import GASG21, GRASTA, GROUSE, _core
+from gasg21.datasets import make_low_rank
 from gasg21.exceptions import InvalidInputError
 from gasg21.metrics import subspace_angle
 
@@ -331,3 +332,12 @@ def test_nothing_warns_on_the_way(problem):
         X[0], X[1] = 0.0, np.nan
         model.partial_fit(X).predict(X)
         assert np.isnan(model.complete(X)[1]).all()
+
+
+def test_samples_of_zeros_do_not_disturb_the_self_check():
+    p = make_low_rank(200, 30, 2, random_state=0)
+    X = p.data.copy()
+    X[::3] = 0  # warnings are errors here
+    model = GASG21(2, random_state=0).fit(X)
+    assert model.converged_
+    assert subspace_angle(model.components_, p.basis) < 1e-6
