@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from gasg21 import _core
 from gasg21._ensemble import fit_members, join_runs
 from gasg21._fitting import n_threads, without_entries
 from gasg21._progress import progress_bar
 from gasg21._recovery import GASG21
-from gasg21._self_check import LOST, dense_rows
-from gasg21._subspace import null_residual, observed_entries
+from gasg21._self_check import LOST
+from gasg21._subspaces import UnionMixin, assign, dense, is_near
 from gasg21._union import UnionPlan, UnionRecovery
 from gasg21._validation import (
     Array,
@@ -38,12 +35,7 @@ from gasg21.step_size import StepSize
 _CANDIDATES = {"density": 3, "farthest": 10}  # per cluster
 
 
-class KGASG21(
-    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
-    ClusterMixin,  # type: ignore[misc]
-    TransformerMixin,  # type: ignore[misc]
-    BaseEstimator,  # type: ignore[misc]
-):
+class KGASG21(UnionMixin):
     """Robust clustering into a union of subspaces, from data with outliers and missing entries.
 
     Makes candidate subspaces of the neighbours of sampled points, selects the K with the least sum of
@@ -145,7 +137,6 @@ class KGASG21(
     0.0
     """
 
-    subspaces_: list[Array]
     labels_: Array
     residuals_: Array
     n_features_in_: int
@@ -158,9 +149,7 @@ class KGASG21(
     timings_: dict[str, float]
     history_: list[dict[str, Any]]
     diagnostics_: dict[str, int]
-    _bases: list[Array]  # in the coordinates that it works in
     _stream: _core.KSubspaces
-    _whitening: Whitening | None
 
     def __init__(
         self,
@@ -226,7 +215,7 @@ class KGASG21(
         began = time.perf_counter()
         with unchanged_on_error(self):
             samples = self._check_fit(X, mask)
-            working = self._working(samples, fit=True)
+            working = self._fit_working(samples)
             recovery = UnionRecovery(self._plan(working), self._without_outliers(samples, working))
             try:
                 passes = None if self.polish else self.max_passes
@@ -262,7 +251,7 @@ class KGASG21(
             first = not hasattr(self, "_stream")
             if first:
                 samples = self._check_fit(X, mask)
-                working = self._working(samples, fit=True)
+                working = self._fit_working(samples)
                 recovery = UnionRecovery(self._plan(working), self._without_outliers(samples, working))
                 recovery.start(streaming=True)
                 self._publish(recovery.stream)
@@ -294,49 +283,6 @@ class KGASG21(
         """Find the subspaces and return the residuals of the samples."""
         return self.fit(X, y, mask=mask).transform(X, mask=mask)
 
-    # ---- what a fitted union can do
-
-    def predict(self, X: Any, mask: Any = None) -> Array:
-        """Label of the nearest subspace; -1 where too little is observed to tell, or for rejected outliers."""
-        samples = self._check_new(X, mask)
-        return self._label(samples, self._working(samples))
-
-    def transform(self, X: Any, mask: Any = None) -> Array:
-        """Residual of each unit-norm sample in each subspace, (n_samples, n_clusters), in [0, 1].
-
-        0 for a sample of zeros, NaN where too little is observed. With ``whiten=True`` in the whitened
-        coordinates.
-        """
-        working = self._working(self._check_new(X, mask))
-        measure = _core.residuals64 if working.dtype == np.float64 else _core.residuals32
-        parts = [measure(self._bases, b.payload, b.mask, n_threads()) for b in working.blocks()]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-    def score_samples(self, X: Any, mask: Any = None) -> Array:
-        """Minus the residual of each unit-norm sample in the nearest subspace: 0 is perfect, -1 is orthogonal."""
-        return -self._assign(self._working(self._check_new(X, mask)))[1]
-
-    def complete(self, X: Any, mask: Any = None) -> Array:
-        """Return X with its missing entries filled in from the nearest subspace; observed ones are kept.
-
-        A row stays NaN where it was missing if too little of it is observed.
-        """
-        samples = self._check_new(X, mask)
-        labels, residuals = self._assign(self._working(samples))
-        labels[residuals == 0] = np.maximum(labels[residuals == 0], 0)  # zeros lie in every subspace
-        out = np.empty(samples.data.shape, np.result_type(samples.data.dtype, samples.dtype))
-        fill = _core.fill_missing64 if samples.dtype == np.float64 else _core.fill_missing32
-        for block in samples.chunks():
-            observed, kept = observed_entries(samples, block.rows)
-            filled = np.full(kept.shape, np.nan, samples.dtype)
-            for k, places in _places_by_label(labels[block.rows], len(self.subspaces_)):
-                some = samples.take(np.arange(samples.n_samples)[block.rows][places])
-                part = np.zeros((len(places), samples.n_features), samples.dtype)
-                fill(self.subspaces_[k], some.payload, some.mask, part)
-                filled[places] = part
-            out[block.rows] = np.where(observed, kept, filled)
-        return out
-
     # ---- checks
 
     def _check_parameters(self) -> None:
@@ -355,10 +301,6 @@ class KGASG21(
         check_integer("n_clusters", self.n_clusters, 1, samples.n_samples, "n_samples = ")
         self._dimensions(samples.n_features)
         return samples
-
-    def _check_new(self, X: Any, mask: Any) -> Samples:
-        check_is_fitted(self)
-        return check_samples(self, X, mask, reset=False, dtype=self.subspaces_[0].dtype)
 
     def _check_same_clusters(self) -> None:
         now = [len(subspace) for subspace in self.subspaces_]
@@ -426,22 +368,19 @@ class KGASG21(
 
     # ---- the work
 
-    def _working(self, samples: Samples, *, fit: bool = False) -> Samples:
-        """Return the samples in the coordinates that the clusters are looked for in."""
-        if fit:
-            self._whitening = None
-            if self.whiten:
-                dimensions = self._dimensions(samples.n_features)
-                self._whitening = Whitening.of(_dense(samples), dimensions, seed_of(self.random_state))
-        if self._whitening is None:
-            return samples
-        return Samples(self._whitening.apply(_dense(samples)), None, np.dtype(np.float64))
+    def _fit_working(self, samples: Samples) -> Samples:
+        """Fit the coordinates that the clusters are looked for in, and return the samples in them."""
+        self._whitening = None
+        if self.whiten:
+            dimensions = self._dimensions(samples.n_features)
+            self._whitening = Whitening.of(dense(samples), dimensions, seed_of(self.random_state))
+        return self._working(samples)
 
     def _without_outliers(self, samples: Samples, working: Samples) -> Samples:
         """Return the whitened samples without those that lie outside the span of all clusters."""
         if self._whitening is None:
             return working
-        good = ~self._whitening.is_outlier(_dense(samples))
+        good = ~self._whitening.is_outlier(dense(samples))
         return Samples(working.data[good], None, working.dtype) if good.sum() >= self.n_clusters else working
 
     def _recover(self, recovery: UnionRecovery, progress: Any) -> UnionRecovery:
@@ -450,7 +389,9 @@ class KGASG21(
             self._recover_one(recovery)
         elif self.n_ensemble > 1:
             good = recovery.samples
-            return join_runs(plan, good, self.n_ensemble, lambda subspaces: self._lies_near(subspaces, good))
+            return join_runs(
+                plan, good, self.n_ensemble, lambda subspaces: is_near(subspaces, *assign(subspaces, good), good)
+            )
         else:
             recovery.run(progress)
         return recovery
@@ -481,33 +422,6 @@ class KGASG21(
             if hasattr(one, "components_"):  # also what an interrupted fit has reached
                 recovery.adopt(one)
 
-    def _lies_near(self, subspaces: list[Array], working: Samples) -> Array:
-        """Whether each sample is nearer to one of the subspaces than a random direction would be."""
-        assign = _core.assign64 if working.dtype == np.float64 else _core.assign32
-        block = working.whole()
-        labels, residuals = assign(subspaces, block.payload, block.mask, n_threads())
-        return _is_near(subspaces, labels, residuals, working)
-
-    def _assign(self, working: Samples) -> tuple[Array, Array]:
-        """Labels, -1 where nothing can be told, and residuals."""
-        assign = _core.assign64 if working.dtype == np.float64 else _core.assign32
-        parts = [assign(self._bases, b.payload, b.mask, n_threads()) for b in working.blocks()]
-        if len(parts) == 1:
-            return parts[0]
-        return np.concatenate([labels for labels, _ in parts]), np.concatenate([r for _, r in parts])
-
-    def _label(self, samples: Samples, working: Samples) -> Array:
-        return self._rejected(*self._assign(working), samples, working)
-
-    def _rejected(self, labels: Array, residuals: Array, samples: Samples, working: Samples) -> Array:
-        """Return the labels, -1 for outliers if they are to be rejected."""
-        if not self.reject_outliers:
-            return labels
-        good = _is_near(self._bases, labels, residuals, working)
-        if self._whitening is not None:
-            good &= ~self._whitening.is_outlier(_dense(samples))
-        return np.where(good, labels, -1)
-
     # ---- publishing
 
     def _publish_fit(self, recovery: UnionRecovery) -> None:
@@ -524,9 +438,9 @@ class KGASG21(
 
     def _refit_original(self, samples: Samples, working: Samples, plan: UnionPlan) -> None:
         """Fit each cluster in the data's own coordinates, of which whitening leaves some out."""
-        labels, residuals = self._assign(working)
-        good = _is_near(self._bases, labels, residuals, working)
-        X = _dense(samples)
+        labels, residuals = assign(self._bases, working)
+        good = is_near(self._bases, labels, residuals, working)
+        X = dense(samples)
         good &= ~self._whitening.is_outlier(X)  # type: ignore[union-attr]
         for k, d in enumerate(plan.dimensions):
             one = fit_members(X[good & (labels == k)], d, plan)
@@ -572,41 +486,3 @@ class KGASG21(
             f"n_components={len(self.subspaces_[worst])}: use a smaller n_components.",
         }[self.status_]
         warnings.warn(said, ConvergenceWarning, stacklevel=3)
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.subspaces_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-
-def _is_near(subspaces: list[Array], labels: Array, residuals: Array, working: Samples) -> Array:
-    """Whether each sample is nearer to its subspace than a random direction would be to any of them."""
-    n_observed = np.concatenate([_count_observed(working, block.rows) for block in working.chunks()])
-    dimensions = np.array([len(subspace) for subspace in subspaces])
-    bound = null_residual(n_observed, dimensions[labels], len(subspaces))
-    return np.asarray((labels >= 0) & (residuals <= bound))
-
-
-def _dense(samples: Samples) -> Array:
-    """Return the samples as a float64 array with NaN for what is missing; rows with infinities all NaN."""
-    X = dense_rows(samples, np.arange(samples.n_samples)).astype(np.float64)
-    X[np.isinf(X).any(axis=1)] = np.nan
-    return X
-
-
-def _count_observed(samples: Samples, rows: Any) -> Array:
-    return np.asarray(observed_entries(samples, rows)[0].sum(axis=1))
-
-
-def _places_by_label(labels: Array, n_clusters: int) -> Iterator[tuple[int, Array]]:
-    """Yield each label that occurs, and where."""
-    for k in range(n_clusters):
-        places = np.flatnonzero(labels == k)
-        if len(places):
-            yield k, places
