@@ -9,6 +9,7 @@ from scipy.optimize import linear_sum_assignment
 
 import reference
 from gasg21 import GASG21, KGASG21, _core
+from gasg21._subspace import null_residual
 from gasg21._union import UnionPlan
 from gasg21.datasets import make_union_of_subspaces
 from gasg21.exceptions import ConvergenceWarning, InvalidInputError
@@ -132,6 +133,14 @@ def test_the_first_step_does_not_wreck_a_good_start(union):
     assert plan.rule(np.full(10, 0.9)).eta == 0.1
     model = KGASG21(4, 2, init=union.bases, polish=False, max_passes=1, tol=0, random_state=0).fit(union.data)
     assert clustering_error(union.labels, model.labels_, outlier_label=-1) == 0
+
+
+def test_the_outlier_rule_counts_the_chances_of_k_subspaces(rng):
+    subspaces = [np.ascontiguousarray(np.linalg.qr(rng.standard_normal((30, 3)))[0].T) for _ in range(20)]
+    nearest = _core.assign64(subspaces, rng.standard_normal((20_000, 30)))[1]
+    n_observed, dimension = np.array([30]), np.array([3])
+    assert np.mean(nearest <= null_residual(n_observed, dimension, 20)) < 0.002  # one in a thousand passes
+    assert np.mean(nearest <= null_residual(n_observed, dimension)) > 0.01  # with one chance twenty times as many
 
 
 # ---- one cluster
