@@ -26,7 +26,35 @@ struct AnyStep {
 
 template <class T>
 struct AnyFit {
-  std::variant<LeastSquares<T>, L1Fit<T>> fit;
+  std::variant<MovingFit<T>, L1Fit<T>> fit;
+
+  Solved solve(MovingBasis<T>& U, const Observation<T>& x) {
+    return std::visit([&](auto& f) { return f.solve(U, x); }, fit);
+  }
+  const arma::Col<T>& w() const {
+    return std::visit([](const auto& f) -> const arma::Col<T>& { return f.w(); }, fit);
+  }
+  T residual() const {
+    return std::visit([](const auto& f) { return f.residual(); }, fit);
+  }
+  T length() const {
+    return std::visit([](const auto& f) { return f.length(); }, fit);
+  }
+  double overlap() const {
+    return std::visit([](const auto& f) { return f.overlap(); }, fit);
+  }
+  bool exact() const {
+    return std::visit([](const auto& f) { return f.exact(); }, fit);
+  }
+  void move(MovingBasis<T>& U, const arma::Col<T>& v, double theta) {
+    std::visit([&](auto& f) { f.move(U, v, theta); }, fit);
+  }
+};
+
+/// The fit of a loss in a basis that stands still.
+template <class T>
+struct AnyStandingFit {
+  std::variant<StandingFit<T>, L1Fit<T>> fit;
 
   Solved solve(const arma::Mat<T>& U, const Observation<T>& x) {
     return std::visit([&](auto& f) { return f.solve(U, x); }, fit);
@@ -36,12 +64,6 @@ struct AnyFit {
   }
   T residual() const {
     return std::visit([](const auto& f) { return f.residual(); }, fit);
-  }
-  bool exact() const {
-    return std::visit([](const auto& f) { return f.exact(); }, fit);
-  }
-  T direction(const Observation<T>& x, arma::Col<T>& e) const {
-    return std::visit([&](const auto& f) { return f.direction(x, e); }, fit);
   }
 };
 
@@ -70,6 +92,11 @@ struct AnyLoss {
   AnyFit<T> make_fit(uword n, uword d) const {
     return std::visit([&](const auto& l) { return AnyFit<T>{l.template make_fit<T>(n, d)}; }, loss);
   }
+  template <class T>
+  AnyStandingFit<T> make_standing_fit(const arma::Mat<T>& U) const {
+    if (const auto* l1 = std::get_if<L1Loss>(&loss)) return {l1->make_fit<T>(U.n_rows, U.n_cols)};
+    return {StandingFit<T>(U)};
+  }
   double weight(double residual) const {
     return std::visit([&](const auto& l) { return l.weight(residual); }, loss);
   }
@@ -78,8 +105,8 @@ struct AnyLoss {
 struct AnyMetric {
   std::variant<NoScaling, CovarianceScaling> metric;
 
-  template <class T>
-  void learn(const RankOneGradient<T>& g, double residual, double eta) {
+  template <class Gradient>
+  void learn(const Gradient& g, double residual, double eta) {
     std::visit([&](auto& m) { m.learn(g, residual, eta); }, metric);
   }
   void forget() {
@@ -88,12 +115,12 @@ struct AnyMetric {
   bool fits(uword d) const {
     return std::visit([&](const auto& m) { return m.fits(d); }, metric);
   }
-  template <class T>
-  double agreement(const RankOneGradient<T>& previous, const RankOneGradient<T>& g) const {
-    return std::visit([&](const auto& m) { return m.agreement(previous, g); }, metric);
+  template <class Gradient>
+  double agreement(const Gradient& previous, const Gradient& g, double overlap) const {
+    return std::visit([&](const auto& m) { return m.agreement(previous, g, overlap); }, metric);
   }
-  template <class T>
-  double turn(const RankOneGradient<T>& g, double eta, arma::Col<T>& v) const {
+  template <class Gradient, class Column>
+  double turn(const Gradient& g, double eta, Column& v) const {
     return std::visit([&](const auto& m) { return m.turn(g, eta, v); }, metric);
   }
 };

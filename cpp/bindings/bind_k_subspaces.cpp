@@ -23,7 +23,7 @@ namespace gasg21::bindings {
 
 namespace {
 
-constexpr int schema = 1;  // of the pickled state; raise it when the fields change
+constexpr int schema = 2;  // of the pickled state; raise it when the fields change
 
 template <class T>
 class PyKSubspaces {
@@ -85,7 +85,7 @@ class PyKSubspaces {
   std::vector<Rule> rules() {
     return alone([](Core& core) {
       std::vector<Rule> all;
-      for (uword k = 0; k < core.size(); ++k) all.push_back(core.tracker(k).state().rule.rule);
+      for (uword k = 0; k < core.size(); ++k) all.push_back(core.tracker(k).rule().rule);
       return all;
     });
   }

@@ -20,7 +20,7 @@ namespace gasg21::bindings {
 
 namespace {
 
-constexpr int schema = 2;  // of the pickled state; raise it when the fields change
+constexpr int schema = 3;  // of the pickled state; raise it when the fields change
 
 template <class T>
 class PyTracker {
@@ -80,13 +80,12 @@ class PyTracker {
   }
 
   AnyStep step() {
-    return alone([](Core& core) { return core.state().rule; });
+    return alone([](Core& core) { return core.rule(); });
   }
 
   py::dict counters() {
-    const auto [c, entries_used] = alone([](Core& core) {
-      return std::make_pair(core.state().counters, core.state().entries_used);
-    });
+    const auto [c, entries_used] =
+        alone([](Core& core) { return std::make_pair(core.counters(), core.entries_used()); });
     py::dict counters = to_dict(c);
     counters["entries_used"] = entries_used;
     return counters;

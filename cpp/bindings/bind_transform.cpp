@@ -68,7 +68,7 @@ void each_fitted(const arma::Mat<T>& U, const AnyView<T>& view, const LossName& 
   Watch watch{py::none(), double(U.n_elem)};
   {
     const py::gil_scoped_release nogil;
-    Projector<T, AnyFit<T>> projector(U, any.make_fit<T>(U.n_rows, U.n_cols));
+    Projector<T, AnyStandingFit<T>> projector(U, any.make_standing_fit<T>(U));
     std::visit(
         [&](const auto& v) {
           for (uword j = 0; j < v.n_cols && !watch.tick(); ++j) {

@@ -41,16 +41,44 @@ inline Counters unpack_counters(const py::handle& h) {
   return counters;
 }
 
+/// None for the layout that a fresh tracker has.
+template <class T>
+py::object pack(const BasisLayout<T>& layout) {
+  const RowBasisState<T>& rows = layout.by_rows;
+  if (rows.rows.empty() && layout.streak == 0) return py::none();
+  return py::make_tuple(layout.streak, to_components(rows.rows), to_components(rows.A),
+                        to_components(rows.inverse));
+}
+
+template <class T>
+BasisLayout<T> unpack_layout(const py::handle& h, uword n, uword d) {
+  if (h.is_none()) return {};
+  const auto t = h.cast<py::tuple>();
+  require(t.size() == 4, "this pickle holds another layout of the basis");
+  const auto matrix = [&](std::size_t i) {
+    return copy_basis<T>(t[i].cast<py::array>(), "layout");
+  };
+  BasisLayout<T> layout{{}, t[0].cast<uword>()};
+  if (t[1].cast<py::array>().size() == 0) return layout;
+  layout.by_rows = {matrix(1), matrix(2), matrix(3)};
+  const RowBasisState<T>& rows = layout.by_rows;
+  require(rows.rows.n_rows == d && rows.rows.n_cols == n && rows.A.n_rows == d &&
+              rows.A.n_cols == d && rows.inverse.n_rows == d && rows.inverse.n_cols == d,
+          "the layout does not fit a ", n, " x ", d, " basis");
+  return layout;
+}
+
 template <class T>
 py::tuple pack(const AnyState<T>& s) {
   return py::make_tuple(to_components(s.U), s.rule.rule, to_column_array(s.previous.e),
                         to_column_array(s.previous.w), s.previous.weight, s.random.state(),
-                        pack(s.counters), s.entries_used, s.steps_since_check, s.metric.metric);
+                        pack(s.counters), s.entries_used, s.steps_since_check, s.metric.metric,
+                        pack<T>(s.layout));
 }
 
 template <class T>
 AnyState<T> unpack(const py::tuple& t) {
-  require(t.size() == 10, "this pickle holds another version of a tracker's state");
+  require(t.size() == 11, "this pickle holds another version of a tracker's state");
   arma::Mat<T> U = copy_basis<T>(t[0].cast<py::array>(), "U");
   const auto column = [](const py::handle& h, uword count) {
     return arma::Col<T>(as_vector<T>(h.cast<py::array>(), count, "previous gradient"), count);
@@ -61,9 +89,10 @@ AnyState<T> unpack(const py::tuple& t) {
                 AnyMetric{t[9].cast<decltype(AnyMetric::metric)>()},
                 {column(t[2], n), column(t[3], d), t[4].cast<double>()},
                 Random(t[5].cast<Random::State>()),
-                unpack_counters(t[6])};
-  s.entries_used = t[7].cast<std::uint64_t>();
-  s.steps_since_check = t[8].cast<std::uint64_t>();
+                unpack_counters(t[6]),
+                t[7].cast<std::uint64_t>(),
+                t[8].cast<std::uint64_t>(),
+                unpack_layout<T>(t[10], n, d)};
   return s;
 }
 

@@ -168,7 +168,7 @@ class UnionRecovery:
 
     def _stream_of(self, tracker: _core.Tracker) -> _core.KSubspaces:
         state = tracker.__getstate__()[2]
-        return self._streams._from_state((1, [state], state[5], [0] * 8))
+        return self._streams._from_state((2, [state], state[5], [0] * 8))
 
     # ---- the stream
 

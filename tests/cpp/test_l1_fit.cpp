@@ -139,8 +139,8 @@ TEST_CASE_TEMPLATE("the direction is a unit vector at right angles to the subspa
     L1Fit<T> fit(80, 4);
     REQUIRE(fit.solve(problem.U, x) == Solved::yes);
     REQUIRE(!fit.exact());
-    arma::Col<T> e(80);
-    const T length = fit.direction(x, e);
+    const arma::Col<T>& e = fit.direction();
+    const T length = fit.length();
     CHECK(double(arma::norm(e)) == doctest::Approx(1).epsilon(10 * double(eps<T>)));
     CHECK(double(arma::abs(problem.U.t() * e).max()) <= 4 * double(eps<T>));
     // Gamma = (I - U U') y, written out; e points against it.

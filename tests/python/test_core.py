@@ -107,7 +107,7 @@ def test_directions_without_spread_do_not_make_the_metric_singular():
     assert reference.largest_angle(expected, tracker.components().T) <= 1e-9
     for part in np.split(X[1:-4], 5):
         tracker.consume(part)
-        components, factor = tracker.components(), tracker.__getstate__()[2][-1].__getstate__()[2].T
+        components, factor = tracker.components(), tracker.__getstate__()[2][9].__getstate__()[2].T
         pivots, mean = np.diag(factor) ** 2, np.sum(factor**2) / 4
         assert 1e-12 * mean * (1 - 1e-12) <= pivots.min() <= 1e-9 * mean
         assert np.linalg.norm(U[:, :2] - components.T @ (components @ U[:, :2])) <= 1e-3

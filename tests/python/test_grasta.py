@@ -108,7 +108,7 @@ def test_weights_are_those_of_the_linear_program(seed):
     published, residual = _core.project64(components, x[None], None, _core.L1Loss())
     assert least <= np.abs(x[seen] - published[0] @ components[:, seen]).sum() <= 1.01 * least
     # the residual is the distance to the subspace, whatever the weights are
-    assert residual == _core.project64(components, x[None])[1]
+    np.testing.assert_allclose(residual, _core.project64(components, x[None])[1], rtol=1e-14)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

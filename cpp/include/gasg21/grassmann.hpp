@@ -23,6 +23,13 @@ struct RankOneGradient {
   double weight = 0;  // what the loss makes of the residual; 0 = there is no gradient yet
 };
 
+/// What is left of a gradient when its direction e is elsewhere.
+template <class T>
+struct Weights {
+  arma::Col<T> w;
+  double weight = 0;
+};
+
 /// The Frobenius inner product of two gradients, in O(n + d): (e'e)(w'w).
 // Departs from Sec. III-C: the paper counts O(n d^2) for this product, because it forms the
 // matrices; pinned by "inner is the Frobenius product of the matrices".

@@ -100,7 +100,7 @@ class KSubspaces {
   uword n() const { return bank_.n(); }
   const One& tracker(uword k) const { return trackers_[k]; }
   /// n x d_k, orthonormal.
-  const arma::Mat<T>& basis(uword k) const { return trackers_[k].basis(); }
+  arma::Mat<T> basis(uword k) const { return trackers_[k].basis(); }
   const std::vector<arma::Mat<T>>& bases() const { return bank_.bases(); }
   Random& random() { return random_; }
 
@@ -108,7 +108,7 @@ class KSubspaces {
     Counters all = skipped_;
     for (const One& one : trackers_)
       for (std::size_t o = 0; o < n_outcomes; ++o)
-        all[StepOutcome(o)] += one.state().counters[StepOutcome(o)];
+        all[StepOutcome(o)] += one.counters()[StepOutcome(o)];
     return all;
   }
 

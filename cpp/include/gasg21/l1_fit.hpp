@@ -11,6 +11,7 @@
 #include "error.hpp"
 #include "kernels.hpp"
 #include "least_squares.hpp"
+#include "moving_basis.hpp"
 #include "observation.hpp"
 
 namespace gasg21 {
@@ -49,11 +50,27 @@ class L1Fit {
   /// Nothing pulls: x lies in the span of U_Omega as far as T can tell.
   bool exact() const { return start_.exact() || length_ <= 4 * eps; }
 
-  /// e, n entries, dense: the direction in which x pulls the subspace. Returns the length of the
-  /// pull.  Pre: not exact.
-  T direction(const Observation<T>& /*x*/, arma::Col<T>& e) const {
-    e = e_;
-    return length_;
+  /// The length with which the sample pulls.
+  T length() const { return length_; }
+  /// e, n entries, dense: the direction in which x pulls the subspace.
+  const arma::Col<T>& direction() const { return e_; }
+  /// e'e of this direction and that of the step before.
+  double overlap() const { return overlap_; }
+
+  /// For a basis that moves.
+  Solved solve(MovingBasis<T>& U, const Observation<T>& x) {
+    U.settle();
+    const Solved solved = solve(U.matrix(), x);
+    if (solved == Solved::yes)
+      overlap_ = double(kernels::dot(e_.memptr(), U.direction().memptr(), e_.n_elem));
+    return solved;
+  }
+
+  /// Moves U along the geodesic of direction e v' by the angle theta.  Pre: solved, not exact.
+  void move(MovingBasis<T>& U, const arma::Col<T>& v, double theta) {
+    moved_.assign(whole_blocks<T>(U.n()), T(0));
+    std::copy(e_.begin(), e_.end(), moved_.begin());
+    U.move(moved_, T(1), nullptr, v, theta);
   }
 
   /// Pre: U'U = I up to rounding.  Post: U'e = 0 to rounding.
@@ -115,7 +132,9 @@ class L1Fit {
   LeastSquares<T> start_;
   arma::Col<T> w_, s_, y_, b_, fitted_;  // w has d entries, the others those of Omega
   arma::Col<T> e_, q_;                   // n and d entries
+  Aligned<T> moved_;
   T length_ = 0;
+  double overlap_ = 0;
   std::int64_t n_iter_ = 0;
 };
 

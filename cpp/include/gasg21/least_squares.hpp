@@ -15,7 +15,19 @@ namespace gasg21 {
 
 enum class Solved { yes, too_few_entries, rank_deficient };
 
-/// Solves least squares on Omega for one vector after another, in memory that it keeps.
+/// Whether the eigenvalues of G = L L', of which none exceeds 1, surely are above 0.01; `mean` is
+/// that of its diagonal: the others' product is largest when they are equal, so the smallest is at
+/// least mean / e prod(pivot / mean).
+template <class T>
+bool well_conditioned(const arma::Mat<T>& L, T mean) {
+  T least = mean / T(2.72);
+  for (uword c = 0; c < L.n_rows; ++c) least *= L(c, c) * L(c, c) / mean;
+  return least > T(0.01);
+}
+
+/// Solves least squares on Omega for one vector after another, in memory that it keeps. Plain and
+/// for any U_Omega: where it is nearly singular, by its singular values. (MovingFit is the fast
+/// one.)
 template <class T>
 class LeastSquares {
  public:
@@ -29,15 +41,6 @@ class LeastSquares {
   T residual() const { return residual_; }
   /// The residual is rounding error: x lies in the span of U_Omega as far as T can tell.
   bool exact() const { return residual_ <= 4 * eps * (1 + arma::norm(w_)); }
-
-  /// e = r / |r|, n entries, zero off Omega: the direction in which x pulls the subspace. Returns
-  /// |r|.  Pre: not exact.
-  T direction(const Observation<T>& x, arma::Col<T>& e) const {
-    const T length = residual_;
-    e.zeros();
-    for (uword k = 0; k < x.count(); ++k) e[x.rows()[k]] = r()[k] / length;
-    return length;
-  }
 
   /// Pre: U'U = I up to rounding.  Post: U_Omega'r = 0 to rounding *relative to |r|*, however small
   /// r is, because the refinement projects the computed residual once more. With refine = false
@@ -54,7 +57,7 @@ class LeastSquares {
       const T mean = arma::trace(G_) / T(d);
       use_svd_ = kernels::cholesky(G_.memptr(), d) < std::sqrt(eps);
       if (use_svd_ && !decompose(A, k, d)) return Solved::rank_deficient;
-      refine = refine || use_svd_ || !well_conditioned(mean);
+      refine = refine || use_svd_ || !well_conditioned(G_, mean);
     }
     fit(A, x, refine);
     // A refinement that changes w beyond half the digits tells what small pivots may hide.
@@ -104,15 +107,6 @@ class LeastSquares {
     w_.zeros();
     correct(A, x.full(), x.count(), w_.n_elem);
     if (refine) correct(A, x.full(), x.count(), w_.n_elem);
-  }
-
-  /// Whether the eigenvalues of G, of which none exceeds 1, surely are above 0.01: the others'
-  /// product is largest when they are equal, so the smallest is at least mean / e prod(pivot /
-  /// mean).
-  bool well_conditioned(T mean) const {
-    T least = mean / T(2.72);
-    for (uword c = 0; c < G_.n_rows; ++c) least *= G_(c, c) * G_(c, c) / mean;
-    return least > T(0.01);
   }
 
   /// A = P s V', for where G = A'A has too few digits. False when A is singular: beyond a condition

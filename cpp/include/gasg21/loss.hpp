@@ -8,14 +8,14 @@
 #include "config.hpp"
 #include "error.hpp"
 #include "l1_fit.hpp"
-#include "least_squares.hpp"
+#include "moving_fit.hpp"
 
 namespace gasg21 {
 
 /// What the losses of |r| have in common.
 struct LeastSquaresLoss {
   template <class T>
-  LeastSquares<T> make_fit(uword n, uword d) const {
+  MovingFit<T> make_fit(uword n, uword d) const {
     return {n, d};
   }
 };

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "aligned.hpp"
+#include "block_kernels.hpp"
 #include "config.hpp"
 #include "error.hpp"
 #include "kernels.hpp"
@@ -149,23 +151,46 @@ void each_entry(const SparseSample<T, Index>& x, uword from, uword to, Visit&& v
 
 enum class Usable { yes, zero, all_missing, not_finite };
 
-/// The observed part of one sample: x_Omega = scale * values with |values| = 1.
+/// The observed part of one sample: x_Omega = scale * values with |values| = 1. In two forms, each
+/// made when it is first asked for: dense, with NaN for what is missing, and compact, the observed
+/// rows and values. Which of them the numbers come from depends on how much is observed, not on how
+/// the sample was given, so that all ways to write a sample give the same bits.
 template <class T>
 class Observation {
  public:
-  explicit Observation(uword n) : n_(n), rows_(n), values_(n) {}
+  explicit Observation(uword n)
+      : n_(n), rows_(n + 1), values_(whole_blocks<T>(n + 1)), dense_(whole_blocks<T>(n), T(0)) {}
 
   /// Number of observed entries.
   uword count() const { return count_; }
   /// Nothing is missing: `rows` is 0, 1, ..., n - 1 and need not be looked at.
   bool full() const { return count_ == n_; }
-  const uword* rows() const { return rows_.data(); }
-  const T* values() const { return values_.data(); }
+  /// So little is observed that it pays to look at nothing else.
+  bool few() const { return is_few(count_); }
+
+  const uword* rows() const {
+    make_compact();
+    return rows_.data();
+  }
+  /// `count` entries, then zeros up to whole blocks.
+  const T* values() const {
+    make_compact();
+    return values_.data();
+  }
+  /// n entries, then zeros up to whole blocks; NaN = missing. Their norm is `dense_norm`, not 1:
+  /// that spares a pass.
+  const T* dense() const {
+    make_dense();
+    return dense_.data();
+  }
+  T dense_norm() const { return few() ? T(1) : norm_; }
 
   /// |x_Omega|; infinite if the norm of finite entries exceeds the largest T.
   T scale() const { return scaled(T(1)); }
   /// `value` back in the units of the sample, without overflow on the way.
-  T scaled(T value) const { return std::ldexp(value * norm_, exponent_); }
+  T scaled(T value) const {
+    return exponent_ == 0 ? value * norm_ : std::ldexp(value * norm_, exponent_);
+  }
 
   /// (x * first) * second is `values`: two factors, because one could overflow.
   std::pair<T, T> factors() const {
@@ -174,15 +199,18 @@ class Observation {
   }
 
   Usable read(const DenseSample<T>& x) {
-    count_ = 0;
-    for (uword i = 0; i < n_; ++i) {
-      const bool observed = x.values[i] == x.values[i] && (!x.mask || x.mask[i]);
-      rows_[count_] = i;
-      values_[count_] = x.values[i];
-      count_ += observed;
+    T square = kernels::observe(x.values, n_, dense_.data(), count_);
+    if (x.mask || x.hidden) {
+      hide(x);
+      square = dense_square();
     }
-    drop(x.hidden);
-    return spherize();
+    has_dense_ = true;
+    has_compact_ = false;
+    if (few()) {
+      keep_observed();
+      square = kernels::dot(values_.data(), values_.data(), count_);
+    }
+    return spherize(square);
   }
 
   template <class Index>
@@ -203,20 +231,39 @@ class Observation {
                 " appears twice in a sparse sample");
       keep_observed(x, [&](uword k) { return order[k]; });
     }
-    drop(x.hidden);
-    return spherize();
+    has_dense_ = false;
+    has_compact_ = true;
+    if (few()) return spherize(kernels::dot(values_.data(), values_.data(), count_));
+    make_dense();
+    has_compact_ = false;
+    return spherize(dense_square());
   }
 
  private:
-  void drop(const std::vector<uword>* hidden) {
-    if (!hidden) return;
-    uword kept = 0;
-    for (uword k = 0; k < count_; ++k) {
-      if (detail::is_hidden(hidden, rows_[k])) continue;
-      rows_[kept] = rows_[k];
-      values_[kept++] = values_[k];
+  /// Measured: below this share it is faster to gather the observed rows than to pass over all.
+  bool is_few(uword count) const { return count * 4 <= n_; }
+
+  /// Counts, too.
+  T dense_square() { return kernels::observe(dense_.data(), n_, dense_.data(), count_); }
+
+  void hide(const DenseSample<T>& x) {
+    constexpr T missing = std::numeric_limits<T>::quiet_NaN();
+    if (x.mask)
+      for (uword i = 0; i < n_; ++i)
+        if (!x.mask[i]) dense_[i] = missing;
+    if (x.hidden)
+      for (const uword i : *x.hidden) dense_[i] = missing;
+  }
+
+  /// Compact from dense.
+  void keep_observed() const {
+    uword next = 0;
+    for (uword i = 0; i < n_; ++i) {
+      rows_[next] = i;
+      values_[next] = dense_[i];
+      next += dense_[i] == dense_[i];
     }
-    count_ = kept;
+    has_compact_ = true;
   }
 
   template <class Index, class Order>
@@ -224,34 +271,71 @@ class Observation {
     count_ = 0;
     for (uword k = 0; k < x.count; ++k) {
       const T value = x.values[at(k)];
-      rows_[count_] = static_cast<uword>(x.rows[at(k)]);
+      const auto row = static_cast<uword>(x.rows[at(k)]);
+      rows_[count_] = row;
       values_[count_] = value;
-      count_ += value == value;
+      count_ += value == value && !detail::is_hidden(x.hidden, row);
     }
   }
 
-  /// Alg. 1, step 2. The norm is taken after an exact scaling by a power of two, because a plain
-  /// sum of squares is infinite at 1e155 and zero at 1e-200; pinned by the scale tests.
-  Usable spherize() {
-    if (count_ == 0) return Usable::all_missing;
-    T largest = 0;
-    for (uword k = 0; k < count_; ++k) largest = std::max(largest, std::abs(values_[k]));
-    if (largest == T(0)) return Usable::zero;
-    if (!(largest <= std::numeric_limits<T>::max())) return Usable::not_finite;
-    exponent_ = std::ilogb(largest);
-    // Two factors, because 2^1074, which brings the smallest denormal to 1, is not a number.
-    const int half = -exponent_ / 2;
-    const T first = std::ldexp(T(1), half), second = std::ldexp(T(1), -exponent_ - half);
-    for (uword k = 0; k < count_; ++k) values_[k] = (values_[k] * first) * second;
-    norm_ = std::sqrt(kernels::dot(values(), values(), count_));
+  void make_compact() const {
+    if (has_compact_) return;
+    keep_observed();
+    normalise();
+  }
+
+  void normalise() const {
     for (uword k = 0; k < count_; ++k) values_[k] /= norm_;
+    std::fill(values_.begin() + std::ptrdiff_t(count_),
+              values_.begin() + std::ptrdiff_t(whole_blocks<T>(count_)), T(0));
+  }
+
+  void make_dense() const {
+    if (has_dense_) return;
+    std::fill(dense_.begin(), dense_.begin() + std::ptrdiff_t(n_),
+              std::numeric_limits<T>::quiet_NaN());
+    for (uword k = 0; k < count_; ++k) dense_[rows_[k]] = values_[k];
+    has_dense_ = true;
+  }
+
+  /// Alg. 1, step 2. A plain sum of squares is infinite at 1e155 and zero at 1e-200; then the norm
+  /// is taken after an exact scaling by a power of two; pinned by the scale tests.
+  Usable spherize(T square) {
+    if (count_ == 0) return Usable::all_missing;
+    exponent_ = 0;
+    constexpr T large = sizeof(T) == 8 ? T(1e200) : T(1e25);
+    if (!(square > 1 / large && square < large)) {
+      T* all = few() ? values_.data() : dense_.data();
+      const uword size = few() ? count_ : n_;
+      T largest = 0;
+      for (uword i = 0; i < size; ++i)
+        if (std::abs(all[i]) > largest) largest = std::abs(all[i]);  // false for NaN
+      if (largest == T(0)) return Usable::zero;
+      if (!(largest <= std::numeric_limits<T>::max())) return Usable::not_finite;
+      exponent_ = std::ilogb(largest);
+      // Two factors, because 2^1074, which brings the smallest denormal to 1, is not a number.
+      const int half = -exponent_ / 2;
+      const T first = std::ldexp(T(1), half), second = std::ldexp(T(1), -exponent_ - half);
+      for (uword i = 0; i < size; ++i) all[i] = (all[i] * first) * second;
+      square = few() ? kernels::dot(all, all, size) : dense_square();
+    }
+    norm_ = std::sqrt(square);
+    if (few()) {
+      normalise();
+      has_dense_ = has_dense_ && exponent_ == 0;
+      if (has_dense_)  // made of the same values as if it were made of the compact form
+        for (uword k = 0; k < count_; ++k) dense_[rows_[k]] = values_[k];
+    }
     return Usable::yes;
   }
 
   uword n_;
   uword count_ = 0;
-  std::vector<uword> rows_;
-  std::vector<T> values_;
+  mutable std::vector<uword>
+      rows_;  // one more than n: written before it is known whether it counts
+  mutable Aligned<T> values_;
+  mutable Aligned<T> dense_;
+  mutable bool has_compact_ = false, has_dense_ = false;
   T norm_ = 1;
   int exponent_ = 0;
 };

@@ -81,8 +81,8 @@ PassRecord run_pass(Tracker& tracker, const Data& data, Observer&& observer = {}
   PassRecord record;
   record.summary = run(tracker, data, tracker.random().permutation(data.n_cols), observer);
   record.moved = double(largest_angle(before, tracker.basis()));
-  record.eta = tracker.state().rule.eta();
-  record.level = tracker.state().rule.level();
+  record.eta = tracker.rule().eta();
+  record.level = tracker.rule().level();
   return record;
 }
 

@@ -16,25 +16,29 @@ namespace gasg21 {
 /// The paper's: the canonical metric of the Grassmannian.
 struct NoScaling {
   /// Takes note of a gradient before it is used. There is nothing to learn here.
-  template <class T>
-  void learn(const RankOneGradient<T>& /*g*/, double /*residual*/, double /*eta*/) {}
+  template <class Gradient>
+  void learn(const Gradient& /*g*/, double /*residual*/, double /*eta*/) {}
 
   void forget() {}
   bool fits(uword /*d*/) const { return true; }
 
-  /// The previous gradient against this one, Eq. (10).
-  template <class T>
-  double agreement(const RankOneGradient<T>& previous, const RankOneGradient<T>& g) const {
-    return inner(previous, g);
+  /// The previous gradient against this one, Eq. (10); `overlap` is the product of their unit
+  /// directions.
+  // Departs from Sec. III-C: the paper counts O(n d^2) for this product, because it forms the
+  // matrices; pinned by "inner is the Frobenius product of the matrices".
+  template <class Gradient>
+  double agreement(const Gradient& previous, const Gradient& g, double overlap) const {
+    return previous.weight * g.weight * overlap *
+           double(kernels::short_dot(previous.w.memptr(), g.w.memptr(), g.w.n_elem));
   }
 
   /// The unit direction v to turn within the subspace, and the angle for a step of length eta,
   /// Eq. (9): the geodesic of -grad has the speed sigma = weight |w|.
-  template <class T>
-  double turn(const RankOneGradient<T>& g, double eta, arma::Col<T>& v) const {
-    const double sigma = double(arma::norm(g.w));
-    v = g.w / T(sigma);
-    return eta * g.weight * sigma;
+  template <class Gradient, class Column>
+  double turn(const Gradient& g, double eta, Column& v) const {
+    const auto sigma = arma::norm(g.w);
+    v = g.w / sigma;
+    return eta * g.weight * double(sigma);
   }
 };
 
@@ -64,11 +68,14 @@ class CovarianceScaling {
   }
 
   /// C, with the gradient's weights, and v = C^-1 w.
-  template <class T>
-  void learn(const RankOneGradient<T>& g, double residual, double eta) {
+  template <class Gradient>
+  void learn(const Gradient& g, double residual, double eta) {
     const uword d = g.w.n_elem;
     if (L_.empty()) L_ = std::sqrt(1e-3) * arma::eye(d, d);
-    w_ = arma::conv_to<arma::vec>::from(g.w);
+    w_.set_size(d);
+    v_.set_size(d);
+    before_.set_size(d);
+    std::copy(g.w.begin(), g.w.end(), w_.begin());
     // A vector further from the subspace than the step is long is likely to be an outlier.
     const double weight = 1 / std::max(eta * eta + residual * residual, 1e-60);
     L_ *= std::sqrt(forgetting_);
@@ -76,7 +83,8 @@ class CovarianceScaling {
     kernels::cholesky_update(L_.memptr(), d, v_.memptr());
     weight_ = forgetting_ * weight_ + weight;
     lift();
-    v_ = solve(w_);
+    v_ = w_;
+    solve(v_);
     q_ = arma::dot(w_, v_);
     if (!std::isfinite(q_)) throw NumericalError("the covariance of the weights is not finite");
   }
@@ -89,19 +97,21 @@ class CovarianceScaling {
   bool fits(uword d) const { return L_.empty() || L_.n_rows == d; }
 
   /// The inner product of the two gradients in the metric, over their lengths in it.
-  template <class T>
-  double agreement(const RankOneGradient<T>& previous, const RankOneGradient<T>& g) const {
-    const arma::vec before = arma::conv_to<arma::vec>::from(previous.w);
-    const double length = std::sqrt(q_ * arma::dot(before, solve(before)));
-    return double(kernels::dot(previous.e.memptr(), g.e.memptr(), g.e.n_elem)) *
-           arma::dot(before, v_) / length;
+  template <class Gradient>
+  double agreement(const Gradient& previous, const Gradient& /*g*/, double overlap) const {
+    std::copy(previous.w.begin(), previous.w.end(), before_.begin());
+    const double product = arma::dot(before_, v_);
+    kernels::forward_solve(L_.memptr(), L_.n_rows, before_.memptr());
+    const double squared = weight_ / double(before_.n_elem) * arma::dot(before_, before_);
+    return overlap * product / std::sqrt(q_ * squared);
   }
 
   /// The unit direction v to turn, and the angle for a step of length eta in the metric.
-  template <class T>
-  double turn(const RankOneGradient<T>& /*g*/, double eta, arma::Col<T>& v) const {
+  template <class Gradient, class Column>
+  double turn(const Gradient& /*g*/, double eta, Column& v) const {
     const double length = arma::norm(v_);
-    v = arma::conv_to<arma::Col<T>>::from(v_ / length);
+    v.set_size(v_.n_elem);
+    for (uword c = 0; c < v_.n_elem; ++c) v[c] = typename Column::elem_type(v_[c] / length);
     return std::atan(eta / std::max(1.0, std::sqrt(q_)) * length);
   }
 
@@ -128,16 +138,17 @@ class CovarianceScaling {
     }
   }
 
-  /// C^-1 b.
-  arma::vec solve(arma::vec b) const {
+  /// b := C^-1 b.
+  void solve(arma::vec& b) const {
     kernels::cholesky_solve(L_.memptr(), L_.n_rows, b.memptr());
-    return (weight_ / double(b.n_elem)) * b;
+    b *= weight_ / double(b.n_elem);
   }
 
   double forgetting_;
   arma::mat L_;  // lower triangular, with a positive diagonal
   double weight_ = 0;
   arma::vec w_, v_;  // from here on: scratch, made anew by each `learn`
+  mutable arma::vec before_;
   double q_ = 0;
 };
 

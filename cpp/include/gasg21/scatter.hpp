@@ -11,10 +11,10 @@
 #include "config.hpp"
 #include "error.hpp"
 #include "kernels.hpp"
-#include "least_squares.hpp"
 #include "linalg.hpp"
 #include "observation.hpp"
 #include "parallel.hpp"
+#include "standing_fit.hpp"
 
 namespace gasg21 {
 
@@ -45,7 +45,7 @@ bool fit_block(const arma::Mat<T>& U, const Data& data, uword first, SampleFits<
   const uword chunk = std::clamp<uword>(1'000'000 / (n * d), 1, 64);
   struct Scratch {
     Observation<T> x;
-    LeastSquares<T> fit;
+    StandingFit<T> fit;
   };
   const auto one = [&](uword j, Scratch& scratch) {
     auto& [x, fit] = scratch;
@@ -53,14 +53,14 @@ bool fit_block(const arma::Mat<T>& U, const Data& data, uword first, SampleFits<
     fits.count[at] = 0;
     require(is_sorted(data.sample(j)), "the rows of sample ", at,
             " must rise: the polish reads them in parts");
-    if (x.read(data.sample(j)) != Usable::yes || fit.solve(U, x, false) != Solved::yes) return;
+    if (x.read(data.sample(j)) != Usable::yes || fit.solve(U, x) != Solved::yes) return;
     fits.W.col(at) = fit.w();
     fits.r2[at] = double(fit.residual()) * double(fit.residual());
     fits.count[at] = double(x.count());
     std::tie(fits.up[at], fits.down[at]) = x.factors();
   };
   return parallel.for_each((data.n_cols + chunk - 1) / chunk,
-                           [&] { return Scratch{Observation<T>(n), LeastSquares<T>(n, d)}; },
+                           [&] { return Scratch{Observation<T>(n), StandingFit<T>(U)}; },
                            [&](uword task, Scratch& scratch) {
                              for (uword j = task * chunk;
                                   j < std::min(data.n_cols, (task + 1) * chunk); ++j)

@@ -9,8 +9,8 @@
 #include "config.hpp"
 #include "error.hpp"
 #include "grassmann.hpp"
-#include "least_squares.hpp"
 #include "loss.hpp"
+#include "moving_basis.hpp"
 #include "observation.hpp"
 #include "random.hpp"
 #include "scaling.hpp"
@@ -69,6 +69,7 @@ struct TrackerState {
   Counters counters;
   std::uint64_t entries_used = 0;       // observed entries of all used vectors
   std::uint64_t steps_since_check = 0;  // of orthonormality
+  BasisLayout<T> layout{};              // overrides U when it holds rows
 };
 
 template <class T = double, class StepRule = AdaptiveStep, class Loss = L21Loss,
@@ -91,19 +92,20 @@ class Tracker {
 
   /// Resumes.
   explicit Tracker(State state, Loss loss = {})
-      : state_(std::move(state)),
+      : U_((check(state), state.U), state.previous.e, std::move(state.layout)),
+        rule_(std::move(state.rule)),
+        metric_(std::move(state.metric)),
+        previous_{std::move(state.previous.w), state.previous.weight},
+        random_(state.random),
+        counters_(state.counters),
+        entries_used_(state.entries_used),
+        steps_since_check_(state.steps_since_check),
         loss_(std::move(loss)),
-        x_(state_.U.n_rows),
-        fit_(loss_.template make_fit<T>(state_.U.n_rows, state_.U.n_cols)),
-        gradient_{arma::Col<T>(state_.U.n_rows), arma::Col<T>(state_.U.n_cols)},
-        shift_(state_.U.n_rows),
-        previous_length_(state_.previous.weight * double(arma::norm(state_.previous.w))) {
-    check_dimensions(n(), d());
-    require(state_.previous.e.n_elem == n() && state_.previous.w.n_elem == d(),
-            "the previous gradient does not fit a ", n(), " x ", d(), " basis");
-    require(state_.metric.fits(d()), "the metric does not fit a basis of ", d(), " columns");
-    require(double(orthonormality_error(state_.U)) < 1e-3, "the basis is not orthonormal");
-  }
+        x_(U_.n()),
+        fit_(loss_.template make_fit<T>(U_.n(), U_.d())),
+        gradient_{arma::Col<T>(U_.d())},
+        direction_(U_.d()),
+        previous_length_(previous_.weight * double(arma::norm(previous_.w))) {}
 
   /// One step for one vector; NaN = missing.
   StepReport update(const arma::Col<T>& x) {
@@ -130,20 +132,29 @@ class Tracker {
   void restart(arma::Mat<T> U, StepRule rule) {
     require(U.n_rows == n() && U.n_cols == d(), "the basis must stay ", n(), " x ", d());
     require(orthonormalize(U), "the columns of the basis must be finite and independent");
-    state_.U = std::move(U);
-    state_.rule = std::move(rule);
-    state_.metric.forget();
-    state_.previous.weight = previous_length_ = 0;
-    state_.steps_since_check = 0;
+    U_.set(U);
+    rule_ = std::move(rule);
+    metric_.forget();
+    previous_.weight = previous_length_ = 0;
+    steps_since_check_ = 0;
   }
 
   /// n x d, orthonormal.
-  const arma::Mat<T>& basis() const { return state_.U; }
-  const State& state() const { return state_; }
-  Random& random() { return state_.random; }
+  arma::Mat<T> basis() const { return U_.matrix(); }
+  State state() const {
+    return {U_.matrix(),   rule_,
+            metric_,       RankOneGradient<T>{U_.direction(), previous_.w, previous_.weight},
+            random_,       counters_,
+            entries_used_, steps_since_check_,
+            U_.layout()};
+  }
+  const StepRule& rule() const { return rule_; }
+  const Counters& counters() const { return counters_; }
+  std::uint64_t entries_used() const { return entries_used_; }
+  Random& random() { return random_; }
   const Loss& loss() const { return loss_; }
-  uword n() const { return state_.U.n_rows; }
-  uword d() const { return state_.U.n_cols; }
+  uword n() const { return U_.n(); }
+  uword d() const { return U_.d(); }
 
  private:
   /// A step drifts off orthonormality by about 1e-18: looked at this often, repaired when needed.
@@ -155,22 +166,32 @@ class Tracker {
   StepReport step(const Sample& sample) {
     const Usable usable = x_.read(sample);  // step 2
     if (usable != Usable::yes) return skipped(usable);
-    const Solved solved = fit_.solve(state_.U, x_);  // step 3
+    const Solved solved = fit_.solve(U_, x_);  // step 3
     if (solved != Solved::yes) return skipped(solved);
     if (fit_.exact()) return used(StepOutcome::in_subspace);
     const T w = arma::norm(fit_.w());
     if (w <= std::numeric_limits<T>::epsilon())
       return report(StepOutcome::orthogonal, double(fit_.residual()));
-    compute_gradient();  // step 4
-    state_.metric.learn(gradient_, double(fit_.residual()), state_.rule.eta());
+    gradient_.w = fit_.w();  // step 4
+    gradient_.weight = loss_.weight(double(fit_.length()));
+    metric_.learn(gradient_, double(fit_.residual()), rule_.eta());
     const Pull now = pull(double(w));
-    const double eta = state_.rule.next(now);  // step 5, Alg. 2
-    const double theta = state_.metric.turn(gradient_, eta, direction_);
-    geodesic_step(state_.U, gradient_.e, direction_, theta, shift_);  // step 6
-    std::swap(state_.previous, gradient_);
+    const double eta = rule_.next(now);  // step 5, Alg. 2
+    const double theta = metric_.turn(gradient_, eta, direction_);
+    fit_.move(U_, direction_, theta);  // step 6
+    std::swap(previous_, gradient_);
     previous_length_ = now.length;
     keep_orthonormal();
     return used(StepOutcome::taken);
+  }
+
+  static void check(const State& state) {
+    const uword n = state.U.n_rows, d = state.U.n_cols;
+    check_dimensions(n, d);
+    require(state.previous.e.n_elem == n && state.previous.w.n_elem == d,
+            "the previous gradient does not fit a ", n, " x ", d, " basis");
+    require(state.metric.fits(d), "the metric does not fit a basis of ", d, " columns");
+    require(double(orthonormality_error(state.U)) < 1e-3, "the basis is not orthonormal");
   }
 
   static void check_dimensions(uword n, uword d) {
@@ -198,13 +219,9 @@ class Tracker {
         std::move(metric),
         RankOneGradient<T>{arma::Col<T>(n, arma::fill::zeros), arma::Col<T>(d, arma::fill::zeros)},
         random,
-        Counters{}};
-  }
-
-  void compute_gradient() {
-    const T length = fit_.direction(x_, gradient_.e);
-    gradient_.w = fit_.w();
-    gradient_.weight = loss_.weight(double(length));
+        Counters{},
+        0,
+        0};
   }
 
   /// What the step rule is told; `w` is |w|.
@@ -214,18 +231,20 @@ class Tracker {
 
   /// Departs from Alg. 2: the first vector has no previous gradient and leaves mu and level alone.
   double agreement() const {
-    return state_.previous.weight > 0 ? state_.metric.agreement(state_.previous, gradient_) : 0;
+    return previous_.weight > 0 ? metric_.agreement(previous_, gradient_, fit_.overlap()) : 0;
   }
 
   void keep_orthonormal() {
-    if (++state_.steps_since_check < check_interval) return;
-    state_.steps_since_check = 0;
-    if (orthonormality_error(state_.U) <= drift_bound) return;
-    if (!orthonormalize(state_.U)) throw NumericalError("the basis lost its rank");
+    if (++steps_since_check_ < check_interval) return;
+    steps_since_check_ = 0;
+    arma::Mat<T> U = U_.matrix();
+    if (orthonormality_error(U) <= drift_bound) return;
+    if (!orthonormalize(U)) throw NumericalError("the basis lost its rank");
+    U_.set(U);
   }
 
   StepReport used(StepOutcome outcome) {
-    state_.entries_used += x_.count();
+    entries_used_ += x_.count();
     return report(outcome, double(fit_.residual()));
   }
 
@@ -243,17 +262,23 @@ class Tracker {
   }
 
   StepReport report(StepOutcome outcome, double residual) {
-    ++state_.counters[outcome];
-    return {outcome, residual, state_.rule.eta(), state_.rule.level()};
+    ++counters_[outcome];
+    return {outcome, residual, rule_.eta(), rule_.level()};
   }
 
-  State state_;
+  MovingBasis<T> U_;
+  StepRule rule_;
+  Metric metric_;
+  Weights<T> previous_;  // of the last step; weight 0 until the first
+  Random random_;
+  Counters counters_;
+  std::uint64_t entries_used_, steps_since_check_;
   Loss loss_;
   // Scratch, reused by every update.
   Observation<T> x_;
   Fit fit_;
-  RankOneGradient<T> gradient_;
-  arma::Col<T> direction_, shift_;
+  Weights<T> gradient_;
+  arma::Col<T> direction_;
   double previous_length_;
 };
 

@@ -7,17 +7,17 @@
 
 #include "config.hpp"
 #include "kernels.hpp"
-#include "least_squares.hpp"
 #include "observation.hpp"
+#include "standing_fit.hpp"
 
 namespace gasg21 {
 
 /// Fits one sample after another to a fixed orthonormal basis, which must outlive it; by least
 /// squares, or by another fit, such as L1Fit.
-template <class T, class Fit = LeastSquares<T>>
+template <class T, class Fit = StandingFit<T>>
 class Projector {
  public:
-  explicit Projector(const arma::Mat<T>& U) : Projector(U, Fit(U.n_rows, U.n_cols)) {}
+  explicit Projector(const arma::Mat<T>& U) : Projector(U, Fit(U)) {}
   Projector(const arma::Mat<T>& U, Fit fit) : U_(U), x_(U.n_rows), fit_(std::move(fit)) {}
 
   /// Reads a sample. False when its weights are not determined: fewer than d + 1 entries observed,

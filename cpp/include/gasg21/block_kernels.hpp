@@ -1,0 +1,87 @@
+// The passes over the basis that an update consists of, for each instruction set. The basis lies in
+// blocks of one cache line of rows: block [b][c][l] is row 8 b + l of column c (16 b + l in float),
+// so that a pass is one stream through memory and no lane is wasted at any d. Rows beyond n are 0.
+//
+// Two passes make an update: `sums` carries out the geodesic step of the vector before and sums
+// G = U_Omega'U_Omega and b = U_Omega'x of this one (read and write), `residual` takes x - U w
+// (read). Sums stay in registers: for d <= 5 (3 with 16 registers) all of them, beyond in tiles
+// over a chunk of rows that stays in the first cache. Index arrays of accumulators by constants
+// only: otherwise the compiler stores all of them in each round, which costs four times the sums.
+#pragma once
+
+#include <algorithm>
+
+#include "config.hpp"
+#include "dispatch.hpp"
+#include "simd.hpp"
+
+namespace gasg21::kernels {
+
+/// A geodesic step that is decided but not carried out, Eq. (9): U += (along U v + across e) v'
+/// with e = scale (e - U y), where y is what the refinement of the weights found.
+template <class T>
+struct Move {
+  T* e;        // n entries, padded; replaced by the unit direction
+  const T* v;  // d entries
+  const T* y;  // d entries, or null for 0
+  T along, across, scale;
+};
+
+template <class T>
+struct BlockKernels {
+  /// Carries out `move`, unless null; then G (d x d, lower triangle) and b (d) for x (padded, NaN =
+  /// missing). Without G when nothing of x is missing (G = null): it is I.
+  void (*sums)(T* U, uword n_blocks, uword d, const Move<T>* move, const T* x, T* G, T* b,
+               T* scratch);
+  /// r = x - U w on Omega, 0 elsewhere; q = U'r; products = {r'r, r'e}.
+  void (*residual)(const T* U, uword n_blocks, uword d, const T* w, const T* x, const T* e, T* r,
+                   T* q, T* products);
+  /// Carries out `move`.
+  void (*carry)(T* U, uword n_blocks, uword d, const Move<T>& move);
+};
+
+/// Blocks of rows whose tiles are summed at a time: 16 kB, and not so few that loading the sums
+/// costs more than they do.
+inline uword chunk_blocks(uword d) { return std::max<uword>(256 / d / 4 * 4, 8); }
+
+/// Elements of memory that `sums` needs beside its results.
+template <class T>
+uword sums_scratch(uword d) {
+  return (d + d * (d + 1) / 2 + chunk_blocks(d) * d) * block_rows<T>;
+}
+
+}  // namespace gasg21::kernels
+
+#define GASG21_KERNELS "block_kernels_impl.hpp"
+#include "for_each_set.hpp"
+#undef GASG21_KERNELS
+
+namespace gasg21::kernels {
+
+/// out = x (which may be the same memory). Returns the sum of the squares of the entries that are
+/// not NaN, and counts them.
+template <class T>
+T observe(const T* x, uword n, T* out, uword& count) {
+  GASG21_DISPATCH(observe(x, n, out, count));
+}
+
+/// The kernels for d columns and the instruction set in use.
+template <class T>
+const BlockKernels<T>& block_kernels(uword d) {
+  GASG21_DISPATCH(block_kernels<T>(d));
+}
+
+// A program of many files may compile the kernels once, in a file of its own that holds
+//   #include <gasg21/block_kernels.hpp>
+//   GASG21_INSTANTIATE_KERNELS()
+// and define GASG21_EXTERN_KERNELS for the others.
+#define GASG21_INSTANTIATE_KERNELS(...)                             \
+  __VA_ARGS__ template const gasg21::kernels::BlockKernels<double>& \
+      gasg21::kernels::block_kernels<double>(gasg21::uword);        \
+  __VA_ARGS__ template const gasg21::kernels::BlockKernels<float>&  \
+      gasg21::kernels::block_kernels<float>(gasg21::uword);
+}  // namespace gasg21::kernels
+
+#if defined(GASG21_EXTERN_KERNELS)
+GASG21_INSTANTIATE_KERNELS(extern)
+#endif

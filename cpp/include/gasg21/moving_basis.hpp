@@ -1,0 +1,175 @@
+// The basis that a tracker moves, in the layout that is fastest for the vectors that come: in
+// blocks for the kernels, or by rows where little is observed. In blocks a geodesic step is noted
+// when it is decided and carried out when the basis is read for the next vector: one pass over
+// memory less.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "aligned.hpp"
+#include "block_kernels.hpp"
+#include "config.hpp"
+#include "row_basis.hpp"
+
+namespace gasg21 {
+
+/// What a MovingBasis knows beyond the basis itself, for resuming bit by bit.
+template <class T>
+struct BasisLayout {
+  RowBasisState<T> by_rows;  // empty = in blocks
+  uword streak = 0;          // vectors in a row that would have liked the other layout
+};
+
+template <class T>
+class MovingBasis {
+ public:
+  /// Starts from U, n x d with orthonormal columns, as if it had last moved along e (n entries).
+  MovingBasis(const arma::Mat<T>& U, const arma::Col<T>& e, BasisLayout<T> layout = {})
+      : n_(U.n_rows),
+        d_(U.n_cols),
+        blocks_(whole_blocks<T>(n_) * d_, T(0)),
+        e_(whole_blocks<T>(n_), T(0)),
+        v_(d_),
+        y_(d_),
+        scratch_(kernels::sums_scratch<T>(d_)),
+        streak_(layout.streak) {
+    set(U);
+    std::copy(e.begin(), e.end(), e_.begin());
+    if (!layout.by_rows.rows.empty()) by_rows_.emplace(std::move(layout.by_rows));
+  }
+
+  uword n() const { return n_; }
+  uword d() const { return d_; }
+
+  /// Goes on from another basis.
+  void set(const arma::Mat<T>& U) {
+    settle();
+    if (by_rows_) by_rows_.emplace(U);
+    for (uword c = 0; c < d_; ++c)
+      for (uword i = 0; i < n_; ++i) blocks_[at(i, c)] = U(i, c);
+  }
+
+  /// n x d, orthonormal.
+  arma::Mat<T> matrix() const {
+    if (moving_) return settled().matrix();
+    if (by_rows_) return by_rows_->matrix();
+    arma::Mat<T> U(n_, d_);
+    for (uword c = 0; c < d_; ++c)
+      for (uword i = 0; i < n_; ++i) U(i, c) = blocks_[at(i, c)];
+    return U;
+  }
+
+  /// The unit direction of the last step, n entries; zeros at first.
+  arma::Col<T> direction() const {
+    if (moving_) return settled().direction();
+    return arma::Col<T>(e_.data(), n_);
+  }
+
+  BasisLayout<T> layout() const {
+    return {by_rows_ ? by_rows_->state() : RowBasisState<T>{}, streak_};
+  }
+
+  /// Chooses the layout for a vector of which few entries are observed, or many. It changes after
+  /// eight vectors in a row that would have liked the other: that costs as much as a few updates.
+  bool choose_rows(bool few) {
+    streak_ = few == by_rows_.has_value() ? 0 : streak_ + 1;
+    if (streak_ < 8) return by_rows_.has_value();
+    streak_ = 0;
+    const arma::Mat<T> U = matrix();
+    settle();
+    if (few) {
+      by_rows_.emplace(U);
+      all_of_e_ = true;
+    } else {
+      by_rows_.reset();
+      set(U);
+    }
+    return few;
+  }
+
+  /// The basis by rows.  Pre: chosen.
+  RowBasis<T>& by_rows() { return *by_rows_; }
+  /// Entry i of the direction of the last step.  Pre: nothing is noted.
+  T direction(uword i) const { return e_[i]; }
+
+  /// Moves by rows, at once, along e that is given on the rows `at`.
+  void move_rows(const uword* at, uword count, const T* e, const arma::Col<T>& v, double theta) {
+    by_rows_->move(at, count, e, v, theta);
+    if (all_of_e_) std::fill(e_.begin(), e_.end(), T(0));
+    for (const uword i : rows_of_e_) e_[i] = 0;
+    for (uword k = 0; k < count; ++k) e_[at[k]] = e[k];
+    rows_of_e_.assign(at, at + count);
+    all_of_e_ = false;
+  }
+
+  /// Notes a step along the geodesic of direction e v' by the angle theta, Eq. (9), where
+  /// e = scale (r - U y). Takes r (padded), and leaves the direction before in its place.
+  /// Pre: nothing is noted; U'e = 0, |e| = |v| = 1.  Post: U'U = I up to rounding.
+  void move(Aligned<T>& r, T scale, const arma::Col<T>* y, const arma::Col<T>& v, double theta) {
+    const double half_sine = std::sin(theta / 2), half_cosine = std::cos(theta / 2);
+    along_ = T(-2 * half_sine * half_sine);  // cos(theta) - 1 without cancellation
+    across_ = T(2 * half_sine * half_cosine);
+    scale_ = scale;
+    refined_ = y != nullptr;
+    if (y) std::copy(y->begin(), y->end(), y_.begin());
+    std::copy(v.begin(), v.end(), v_.begin());
+    e_.swap(r);
+    moving_ = true;
+  }
+
+  /// Carries out what is noted; then b = U_Omega'x and G = U_Omega'U_Omega, lower triangle, unless
+  /// it is null: then nothing of x is missing, and G = I. x has n entries and is padded.
+  void sums(const T* x, T* G, T* b) {
+    const auto step = this->step();
+    kernels().sums(blocks_.data(), n_blocks(), d_, moving_ ? &step : nullptr, x, G, b,
+                   scratch_.data());
+    moving_ = false;
+  }
+
+  /// r = x - U w on Omega, 0 elsewhere; q = U'r (with room for d blocks); products = {r'r, r'e}
+  /// with the direction e of the last step.  Pre: nothing is noted.
+  void residual(const T* w, const T* x, T* r, T* q, T* products) const {
+    kernels().residual(blocks_.data(), n_blocks(), d_, w, x, e_.data(), r, q, products);
+  }
+
+  /// Carries out what is noted.
+  void settle() {
+    if (!moving_) return;
+    kernels().carry(blocks_.data(), n_blocks(), d_, step());
+    moving_ = false;
+  }
+
+ private:
+  const kernels::BlockKernels<T>& kernels() const { return kernels::block_kernels<T>(d_); }
+  uword n_blocks() const { return blocks_.size() / (d_ * kernels::block_rows<T>); }
+  uword at(uword i, uword c) const {
+    constexpr uword L = kernels::block_rows<T>;
+    return (i / L * d_ + c) * L + i % L;
+  }
+  MovingBasis settled() const {
+    MovingBasis copy = *this;
+    copy.settle();
+    return copy;
+  }
+  kernels::Move<T> step() {
+    return {e_.data(), v_.data(), refined_ ? y_.data() : nullptr, along_, across_, scale_};
+  }
+
+  uword n_, d_;
+  Aligned<T> blocks_;
+  Aligned<T> e_;  // the direction of the last step; r of it as long as it is only noted
+  bool moving_ = false, refined_ = false;
+  std::vector<T> v_, y_;
+  T along_ = 0, across_ = 0, scale_ = 1;
+  Aligned<T> scratch_;
+  std::optional<RowBasis<T>> by_rows_;  // then the blocks are out of date
+  uword streak_;
+  std::vector<uword> rows_of_e_;  // where e is not 0, unless all of it may be
+  bool all_of_e_ = true;
+};
+
+}  // namespace gasg21

@@ -1,0 +1,154 @@
+// Weights and residual of one observation in the basis that a tracker moves: what LeastSquares
+// does, in two passes over the basis, or over its observed rows, Alg. 1, steps 3 and 4.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "aligned.hpp"
+#include "config.hpp"
+#include "kernels.hpp"
+#include "least_squares.hpp"
+#include "moving_basis.hpp"
+#include "observation.hpp"
+
+namespace gasg21 {
+
+template <class T>
+class MovingFit {
+ public:
+  MovingFit(uword n, uword d)
+      : w_(d), y_(d), G_(d, d), q_(d * kernels::block_rows<T>), r_(whole_blocks<T>(n), T(0)) {}
+
+  /// The weights of the unit-norm sample, d entries.
+  const arma::Col<T>& w() const { return w_; }
+  /// |r| of the unit-norm sample.
+  T residual() const { return residual_; }
+  /// The length with which the sample pulls: |r|.
+  T length() const { return residual_; }
+  /// e'e of the direction e = r / |r| and that of the step before.
+  double overlap() const { return overlap_; }
+  /// The residual is rounding error: x lies in the span of U_Omega as far as T can tell.
+  bool exact() const { return residual_ <= 4 * eps * (1 + arma::norm(w_)); }
+
+  /// Pre: U'U = I up to rounding.  Post: as LeastSquares::solve. x must stay until `move`.
+  Solved solve(MovingBasis<T>& U, const Observation<T>& x) {
+    if (x.count() <= U.d()) return Solved::too_few_entries;
+    return U.choose_rows(x.few()) ? solve_by_rows(U, x) : solve_in_blocks(U, x);
+  }
+
+  /// The same, whatever the layout would best be.  Pre: the basis is in blocks.
+  Solved solve_in_blocks(MovingBasis<T>& U, const Observation<T>& x) {
+    const uword d = U.d();
+    on_rows_ = nullptr;
+    if (x.count() <= d) return Solved::too_few_entries;
+    const bool full = x.full();
+    U.sums(x.dense(), full ? nullptr : G_.memptr(), w_.memptr());
+    bool refine = true;
+    if (!full) {
+      const T mean = arma::trace(G_) / T(d);
+      if (kernels::cholesky(G_.memptr(), d) < std::sqrt(eps)) return solve_with_care(U, x);
+      kernels::cholesky_solve(G_.memptr(), d, w_.memptr());
+      refine = !well_conditioned(G_, mean);
+    }
+    T products[2];
+    U.residual(w_.memptr(), x.dense(), r_.data(), q_.data(), products);
+    // Whole vectors always: without it errors in U'U = G feed on themselves. Others where r is so
+    // small that its rounding errors, which are those of x, count.
+    refined_ = refine || products[0] < T(0.01) * x.dense_norm() * x.dense_norm();
+    if (refined_) {
+      std::copy(q_.data(), q_.data() + d, y_.memptr());
+      if (!full) kernels::cholesky_solve(G_.memptr(), d, y_.memptr());
+      // A refinement that changes w beyond half the digits tells what small pivots may hide.
+      if (!full && arma::norm(y_) > std::sqrt(eps) * arma::norm(w_)) return solve_with_care(U, x);
+      w_ += y_;
+      products[0] -= kernels::short_dot(y_.memptr(), q_.data(), d);
+    }
+    const T length = std::sqrt(std::max(products[0], T(0)));
+    scale_ = 1 / length;
+    overlap_ = double(products[1] * scale_);  // that of r - U y differs by rounding errors of x
+    residual_ = length / x.dense_norm();
+    w_ /= x.dense_norm();
+    return Solved::yes;
+  }
+
+  /// Moves U along the geodesic of direction e v' by the angle theta.  Pre: solved, not exact.
+  void move(MovingBasis<T>& U, const arma::Col<T>& v, double theta) {
+    if (!on_rows_) return U.move(r_, scale_, refined_ ? &y_ : nullptr, v, theta);
+    for (uword k = 0; k < count_; ++k) r_[k] *= scale_;
+    U.move_rows(on_rows_, count_, r_.data(), v, theta);
+  }
+
+ private:
+  static constexpr T eps = std::numeric_limits<T>::epsilon();
+
+  /// For few observed entries: the same on the observed rows alone, gathered.
+  Solved solve_by_rows(MovingBasis<T>& U, const Observation<T>& x) {
+    const uword d = U.d(), n_blocks = whole_blocks<T>(x.count()) / kernels::block_rows<T>;
+    const auto& kernels = kernels::block_kernels<T>(d);
+    on_rows_ = x.rows();
+    count_ = x.count();
+    gathered_.resize(whole_blocks<T>(U.n()) * d);
+    e_.resize(r_.size());
+    scratch_.resize(kernels::sums_scratch<T>(d));
+    U.by_rows().gather(on_rows_, count_, gathered_.data());
+    for (uword k = 0; k < count_; ++k) e_[k] = U.direction(on_rows_[k]);
+    std::fill(e_.begin() + count_, e_.begin() + whole_blocks<T>(count_), T(0));
+    kernels.sums(gathered_.data(), n_blocks, d, nullptr, x.values(), G_.memptr(), w_.memptr(),
+                 scratch_.data());
+    const T mean = arma::trace(G_) / T(d);
+    if (kernels::cholesky(G_.memptr(), d) < std::sqrt(eps)) return solve_with_care(U, x);
+    kernels::cholesky_solve(G_.memptr(), d, w_.memptr());
+    T products[2];
+    kernels.residual(gathered_.data(), n_blocks, d, w_.memptr(), x.values(), e_.data(), r_.data(),
+                     q_.data(), products);
+    if (products[0] < T(0.01) || !well_conditioned(G_, mean)) {
+      std::copy(q_.data(), q_.data() + d, y_.memptr());
+      kernels::cholesky_solve(G_.memptr(), d, y_.memptr());
+      if (arma::norm(y_) > std::sqrt(eps) * arma::norm(w_)) return solve_with_care(U, x);
+      w_ += y_;
+      kernels.residual(gathered_.data(), n_blocks, d, y_.memptr(), r_.data(), e_.data(), r_.data(),
+                       q_.data(), products);
+    }
+    U.by_rows().turn_weights(w_);
+    residual_ = std::sqrt(products[0]);
+    scale_ = 1 / residual_;
+    overlap_ = double(products[1] * scale_);
+    return Solved::yes;
+  }
+
+  /// For a U_Omega that is nearly singular.
+  Solved solve_with_care(const MovingBasis<T>& U, const Observation<T>& x) {
+    if (!careful_) careful_.emplace(U.n(), U.d());
+    const Solved solved = careful_->solve(U.matrix(), x);
+    if (solved != Solved::yes) return solved;
+    w_ = careful_->w();
+    residual_ = careful_->residual();
+    scale_ = 1 / residual_;
+    refined_ = false;
+    std::fill(r_.begin(), r_.end(), T(0));
+    T overlap = 0;
+    for (uword k = 0; k < x.count(); ++k) {
+      const T r = careful_->r()[k];
+      r_[on_rows_ ? k : x.rows()[k]] = r;
+      overlap += r * U.direction(x.rows()[k]);
+    }
+    overlap_ = double(overlap * scale_);
+    return Solved::yes;
+  }
+
+  arma::Col<T> w_, y_;
+  arma::Mat<T> G_;
+  Aligned<T> q_, r_;  // r has n entries, padded, 0 off Omega; or, by rows, those of Omega
+  Aligned<T> gathered_, e_, scratch_;  // by rows: U_Omega, in blocks, the last direction on Omega
+  const uword* on_rows_ = nullptr;     // Omega, or null when not by rows
+  uword count_ = 0;
+  bool refined_ = false;
+  T residual_ = 0, scale_ = 1;
+  double overlap_ = 0;
+  std::optional<LeastSquares<T>> careful_;
+};
+
+}  // namespace gasg21

@@ -1,0 +1,116 @@
+// The basis that a tracker moves, for vectors of which few entries are observed: then only their
+// rows are read and written. Off Omega a geodesic step turns all rows alike, U_i (I - (1 - cos) v
+// v'), so that these turns are gathered in one small matrix: U = rows * A.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "aligned.hpp"
+#include "config.hpp"
+#include "kernels.hpp"
+
+namespace gasg21 {
+
+/// What a RowBasis consists of, for resuming bit by bit. Empty = there is none.
+template <class T>
+struct RowBasisState {
+  arma::Mat<T> rows;        // d x n, one row of the basis per column
+  arma::Mat<T> A, inverse;  // d x d
+};
+
+template <class T>
+class RowBasis {
+ public:
+  explicit RowBasis(const arma::Mat<T>& U)
+      : RowBasis(RowBasisState<T>{U.t(), arma::eye<arma::Mat<T>>(U.n_cols, U.n_cols),
+                                  arma::eye<arma::Mat<T>>(U.n_cols, U.n_cols)}) {}
+  explicit RowBasis(RowBasisState<T> state)
+      : s_(std::move(state)), z_(s_.A.n_rows), turned_(s_.A.n_rows) {}
+
+  const RowBasisState<T>& state() const { return s_; }
+
+  /// n x d, orthonormal.
+  arma::Mat<T> matrix() const {
+    const uword n = s_.rows.n_cols, d = s_.A.n_rows;
+    arma::Mat<T> U(n, d);
+    for (uword i = 0; i < n; ++i)
+      for (uword c = 0; c < d; ++c)
+        U(i, c) = kernels::short_dot(s_.rows.colptr(i), s_.A.colptr(c), d);
+    return U;
+  }
+
+  /// The given rows, not turned by A, as blocks of the kernels; zeros up to whole blocks.
+  void gather(const uword* at, uword count, T* blocks) const {
+    constexpr uword L = kernels::block_rows<T>;
+    const uword d = s_.A.n_rows;
+    for (uword first = 0; first < count; first += L, blocks += d * L) {
+      const uword here = std::min(L, count - first);
+      if (here < L) std::fill(blocks, blocks + d * L, T(0));
+      for (uword l = 0; l < here; ++l) {
+        const T* row = s_.rows.colptr(at[first + l]);
+        for (uword c = 0; c < d; ++c) blocks[c * L + l] = row[c];
+      }
+    }
+  }
+
+  /// The weights in U of weights w in the rows that are not turned: w := A^-1 w.
+  void turn_weights(arma::Col<T>& w) {
+    multiply(s_.inverse, w.memptr());
+    std::copy(turned_.begin(), turned_.end(), w.begin());
+  }
+
+  /// A step along the geodesic of direction e v' by the angle theta, Eq. (9), where e is given on
+  /// the rows `at` and zero elsewhere.
+  void move(const uword* at, uword count, const T* e, const arma::Col<T>& v, double theta) {
+    const uword d = s_.A.n_rows;
+    const double half_sine = std::sin(theta / 2);
+    const T along = T(-2 * half_sine * half_sine), across = T(std::sin(theta)), cosine = 1 + along;
+    multiply(s_.A, v.memptr());  // A (I + along v v')
+    for (uword c = 0; c < d; ++c)
+      for (uword r = 0; r < d; ++r) s_.A(r, c) += along * turned_[r] * v[c];
+    if (std::abs(cosine) < T(0.3)) {
+      carry_out();
+      add(at, count, e, across, v.memptr());
+      return;
+    }
+    for (uword c = 0; c < d; ++c)  // z' = v' A^-1, of the A before
+      z_[c] = kernels::short_dot(v.memptr(), s_.inverse.colptr(c), d);
+    for (uword c = 0; c < d; ++c)
+      for (uword r = 0; r < d; ++r) s_.inverse(r, c) -= along / cosine * v[r] * z_[c];
+    add(at, count, e, across / cosine, z_.data());
+    // A shrinks by cos(theta) along v. Beyond a condition of four it would cost digits.
+    const T* entries = s_.inverse.memptr();
+    if (kernels::dot(entries, entries, d * d) > T(d) + 15) carry_out();
+  }
+
+ private:
+  /// turned_ = M v.
+  void multiply(const arma::Mat<T>& M, const T* v) {
+    std::fill(turned_.begin(), turned_.end(), T(0));
+    kernels::add_times(M.memptr(), M.n_rows, M.n_cols, v, T(1), turned_.data());
+  }
+
+  /// rows += factor e z'.
+  void add(const uword* at, uword count, const T* e, T factor, const T* z) {
+    const uword d = s_.A.n_rows;
+    for (uword k = 0; k < count; ++k) {
+      T* row = s_.rows.colptr(at[k]);
+      const T amount = factor * e[k];
+      for (uword c = 0; c < d; ++c) row[c] += amount * z[c];
+    }
+  }
+
+  /// A := I, its turns carried out in all rows.
+  void carry_out() {
+    s_.rows = matrix().t();
+    s_.A.eye();
+    s_.inverse.eye();
+  }
+
+  RowBasisState<T> s_;
+  std::vector<T> z_, turned_;
+};
+
+}  // namespace gasg21

@@ -1,0 +1,6 @@
+// Compiles the kernels once for the Python module and the tests; for an embedding program they come
+// with the headers.
+#undef GASG21_EXTERN_KERNELS
+#include <gasg21/block_kernels.hpp>
+
+GASG21_INSTANTIATE_KERNELS()
