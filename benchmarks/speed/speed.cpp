@@ -6,6 +6,7 @@
 //   gasg21_speed write   ... updates=300 file=PATH               the problem as raw numbers
 //   gasg21_speed count   ... updates=500 variants=paper-avx2     one run, for callgrind
 //   gasg21_speed peak                                            of each instruction set
+//   gasg21_speed blas                                            what Armadillo runs on
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -201,8 +202,11 @@ void peak() {
     std::printf("{\"kind\": \"peak\", \"set\": \"%s\", \"double\": %.4g, \"float\": %.4g}\n",
                 set.c_str(), roofline.peak, roofline32.peak);
   }
-  std::printf("{\"kind\": \"blas\", \"config\": \"%s\", \"core\": \"%s\"}\n",
-              openblas_get_config(), openblas_get_corename());
+}
+
+void blas() {
+  std::printf("{\"kind\": \"blas\", \"config\": \"%s\", \"core\": \"%s\"}\n", openblas_get_config(),
+              openblas_get_corename());
 }
 
 }  // namespace
@@ -217,8 +221,9 @@ int main(int count, char** words) {
   else if (command == "write") speed::write(arguments);
   else if (command == "count") speed::count(arguments);
   else if (command == "peak") speed::peak();
+  else if (command == "blas") speed::blas();
   else {
-    std::fprintf(stderr, "usage: gasg21_speed compare|exact|write|count|peak [name=value ...]\n");
+    std::fprintf(stderr, "usage: gasg21_speed compare|exact|write|count|peak|blas [name=value ...]\n");
     return 2;
   }
   return 0;
