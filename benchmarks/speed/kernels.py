@@ -7,20 +7,19 @@ first updates of the same fit, and NumPy always is: their cost does not depend o
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
-import program  # first: it limits BLAS to one thread
-
 import argparse
 import json
+import sys
 import tempfile
+from pathlib import Path
 
 import numpy as np
-import plain
 
 from gasg21.metrics import subspace_angle
+
+sys.path.insert(0, str(Path(__file__).parent))
+import plain
+import program
 
 # n, d -> samples
 SIZES = {
@@ -36,6 +35,7 @@ SIZES = {
 QUICK = ((2000, 5), (2000, 10), (200, 5))
 # For "no case slower than plain Armadillo".
 EXTREMES = ((10, 1), (10, 3), (20, 2), (30, 1), (50, 10), (100, 30), (300, 100), (500, 200), (2000, 200))
+EXACT_SIZES = ((500, 1), (500, 5), (500, 10), (2000, 5), (2000, 10), (2000, 24))
 OBSERVED = (1.0, 0.7, 0.1)
 
 # The goals, by size, for everything or by share observed.
@@ -101,7 +101,9 @@ def add_numpy(case: Case, size: dict[str, float], updates: int, repeats: int) ->
 
 def print_times(cases: list[Case]) -> None:
     """Microseconds an update, and where they are spent at least."""
-    ours = [v for v in ("paper-baseline", "paper-avx2", "paper-avx512", "paper", "scaled", "float") if v in cases[0].time]
+    ours = [
+        v for v in ("paper-baseline", "paper-avx2", "paper-avx512", "paper", "scaled", "float") if v in cases[0].time
+    ]
     columns = ["NumPy lstsq", "NumPy normal", "solve", "normal", "projection", *ours]
     heads = [LABELS.get(c, {"paper": "ours", "solve": "arma solve"}.get(c, c)) for c in columns]
     print("\nmicroseconds an update (ours: paper mode, double, as users get it)")
@@ -114,9 +116,15 @@ def print_times(cases: list[Case]) -> None:
 def print_ratios(cases: list[Case]) -> None:
     """How many times faster, the share of the bound, and the accuracy."""
     columns = ["NumPy lstsq", "NumPy normal", "solve", "normal"]
-    print("\ntimes faster than; share of the bound; angle to arma::solve after the same (at most 1000) updates, how far")
-    print("arma::solve itself moves when its start does by one unit in the last place; angle to the truth after the fit")
-    heads = " ".join(f"{head:>12}" for head in (*columns, "of bound", "to solve", "one ulp", "NumPy", "to truth", "scaled"))
+    print(
+        "\ntimes faster than; share of the bound; angle to arma::solve after the same (at most 1000) updates, how far"
+    )
+    print(
+        "arma::solve itself moves when its start does by one unit in the last place; angle to the truth after the fit"
+    )
+    heads = " ".join(
+        f"{head:>12}" for head in (*columns, "of bound", "to solve", "one ulp", "NumPy", "to truth", "scaled")
+    )
     print(f"{'n, d, observed':>18} {heads}")
     for case in cases:
         angle = case.angle["paper"]
@@ -127,9 +135,11 @@ def print_ratios(cases: list[Case]) -> None:
 
 
 def print_roofline(cases: list[Case]) -> None:
-    """What the bound is made of."""
+    """Print what the bound is made of."""
     print("\nthe bound: the larger of flops at the peak and one read and write of U plus one read of x (both measured)")
-    print(f"{'n, d, observed':>18} {'GF/s':>7} {'kflop':>9} {'flops us':>9} {'U GB/s':>7} {'U us':>8} {'x GB/s':>7} {'x us':>8}")
+    print(
+        f"{'n, d, observed':>18} {'GF/s':>7} {'kflop':>9} {'flops us':>9} {'U GB/s':>7} {'U us':>8} {'x GB/s':>7} {'x us':>8}"
+    )
     for case in cases:
         r = case.roofline["double"]
         traffic = 16e-9 * case.n * case.d / r["read_write_U"], 8e-9 * case.n / r["read_x"]
@@ -138,7 +148,7 @@ def print_roofline(cases: list[Case]) -> None:
 
 
 def state_goals(goals: program.Goals, cases: list[Case]) -> None:
-    """What was asked for, beside what was reached."""
+    """Print what was asked for, beside what was reached."""
     print("\ngoals, double, one thread, paper mode, averaged over the whole fit")
     for case in cases:
         share, size = case.observed, (case.n, case.d)
@@ -155,25 +165,33 @@ def state_goals(goals: program.Goals, cases: list[Case]) -> None:
         if case.n == 2000:
             goals.at_least(f"{case.name} float over double", 1 / case.ratio("float"), 1.4)
         goals.at_least(f"{case.name} against the fastest plain Armadillo", case.fastest_plain, 1)
-
-
-def state_accuracy(goals: program.Goals, name: str, angles: list[program.Record]) -> None:
-    """Each variant that does the same updates against arma::solve."""
-    for record in angles:
-        if record["same"] and record["variant"] not in ("solve", "normal", "projection"):
-            bound = max(1e-10, 100 * record["chaos"])
-            goals.at_most(f"{name} {record['variant']}: angle to arma::solve", record["to_solve"], bound, "")
+        angle, chaos = worst_angle([r for r in case.angle.values() if "chaos" in r])
+        goals.at_most(f"{case.name} angle to arma::solve", angle, max(1e-10, 100 * chaos), "")
 
 
 def exactness(goals: program.Goals, *, quick: bool) -> None:
-    """1000 updates with different first steps and shares, every instruction set."""
-    print("\nangle to arma::solve after 1000 updates; at most 1e-10, or 100 times what one unit in the last place does")
-    sizes = ((500, 1), (500, 10), (2000, 5)) if quick else ((500, 1), (500, 5), (500, 10), (2000, 5), (2000, 10), (2000, 24))
-    for n, d in sizes:
+    """1000 updates with different first steps and shares observed, every instruction set."""
+    print(
+        "\nangle to arma::solve after 1000 updates, the worst of all instruction sets; allowed: 1e-10, or 100 times what"
+    )
+    print("one unit in the last place of the start does; where that is more than 1e-9 also after fewer updates")
+    for n, d in ((500, 10), (2000, 5)) if quick else EXACT_SIZES:
         for observed in (1.0, 0.7, 0.3, 0.1):
             for eta0 in (0.1, 0.5, 1.0):
-                angles = program.run("exact", n=n, d=d, observed=observed, eta0=eta0, samples=400)
-                state_accuracy(goals, f"({n}, {d}) {observed:.0%} eta_0 = {eta0}", angles)
+                size = {"n": n, "d": d, "observed": observed, "eta0": eta0, "samples": 334}
+                for updates in (1000, 300, 100, 30, 10):
+                    angle, chaos = worst_angle(program.run("exact", **size, updates=updates))
+                    if updates == 1000 or chaos <= 1e-12:
+                        name = f"({n}, {d}) {observed:.0%} eta_0 = {eta0}, {updates} updates: angle"
+                        goals.at_most(name, angle, max(1e-10, 100 * chaos), "")
+                    if chaos <= 1e-12 or (updates == 1000 and chaos <= 1e-11):
+                        break
+
+
+def worst_angle(angles: list[program.Record]) -> tuple[float, float]:
+    """Return the largest angle of our variants to arma::solve, and what one unit in the last place does."""
+    ours = [r for r in angles if r["same"] and r["variant"].startswith("paper")]
+    return max(r["to_solve"] for r in ours), ours[0]["chaos"]
 
 
 def extremes(goals: program.Goals, *, quick: bool) -> None:
@@ -204,13 +222,17 @@ def draw(cases: list[Case], file: Path) -> None:
         width = 0.8 / len(shown)
         for k, variant in enumerate(shown):
             at = np.arange(len(chosen)) + (k - len(shown) / 2 + 0.5) * width
-            axes.bar(at, [1e6 * c.time[variant] for c in chosen], width, label=names.get(variant, variant), color=f"C{k}")
+            axes.bar(
+                at, [1e6 * c.time[variant] for c in chosen], width, label=names.get(variant, variant), color=f"C{k}"
+            )
         bounds = [1e6 * case.roofline["double"]["bound"] for case in chosen]
-        axes.hlines(bounds, np.arange(len(chosen)) - 0.45, np.arange(len(chosen)) + 0.45, color="black", label="bound (double)")
+        axes.hlines(
+            bounds, np.arange(len(chosen)) - 0.45, np.arange(len(chosen)) + 0.45, color="black", label="bound (double)"
+        )
         axes.set(yscale="log", ylabel="µs an update", title=f"{observed:.0%} observed")
         axes.set_xticks(np.arange(len(chosen)), [f"n = {c.n}\nd = {c.d}" for c in chosen])
         axes.grid(axis="y", alpha=0.3)
-    figure.axes[0].legend(ncols=3, fontsize=8)
+    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     figure.savefig(file, dpi=130)
 
 
@@ -230,12 +252,12 @@ def main() -> None:
     if options.only in (None, "times"):
         sizes = [tuple(map(int, size.split(","))) for size in options.size or ()]
         sizes = sizes or list(QUICK if options.quick else SIZES)
-        cases = [measure(n, d, share, SIZES.get((n, d), 1000), quick=options.quick) for n, d in sizes for share in OBSERVED]
+        cases = [
+            measure(n, d, share, SIZES.get((n, d), 1000), quick=options.quick) for n, d in sizes for share in OBSERVED
+        ]
         for part in (print_times, print_ratios, print_roofline):
             part(cases)
         state_goals(goals, cases)
-        for case in cases:
-            state_accuracy(goals, case.name, [r for r in case.angle.values() if "chaos" in r])
         draw(cases, options.out / "kernels.png")
         (options.out / "kernels.json").write_text(json.dumps([vars(case) for case in cases], indent=1))
         print(f"\nwritten: {options.out / 'kernels.png'}, {options.out / 'kernels.json'}")

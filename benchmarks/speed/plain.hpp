@@ -2,10 +2,9 @@
 // library, but competently (the step-size rule costs O(n + d), not the paper's O(n d^2)).
 #pragma once
 
-#include <gasg21/config.hpp>
-
 #include <algorithm>
 #include <cmath>
+#include <gasg21/config.hpp>
 
 namespace plain {
 

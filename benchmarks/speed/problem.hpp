@@ -2,10 +2,9 @@
 // them replaced by Gaussian outliers of the same length, entries missing at random.
 #pragma once
 
+#include <cmath>
 #include <gasg21/grassmann.hpp>
 #include <gasg21/random.hpp>
-
-#include <cmath>
 #include <limits>
 
 namespace speed {
@@ -14,11 +13,11 @@ using gasg21::Random;
 using gasg21::uword;
 
 struct Problem {
-  arma::mat X;         // n x m, NaN = missing
-  arma::mat truth;     // n x d
-  arma::mat start;     // n x d
-  arma::uvec order;    // three passes, each shuffled anew
-  double observed;     // mean number of observed entries in a vector
+  arma::mat X;       // n x m, NaN = missing
+  arma::mat truth;   // n x d
+  arma::mat start;   // n x d
+  arma::uvec order;  // three passes, each shuffled anew
+  double observed;   // mean number of observed entries in a vector
 
   uword n() const { return start.n_rows; }
   uword d() const { return start.n_cols; }
@@ -38,8 +37,8 @@ inline Problem make_problem(uword n, uword d, uword samples, double share, std::
     const double length = std::sqrt(double(d) / double(n)) * (outlier ? 1 : noise);
     for (uword i = 0; i < n; ++i) {
       const bool seen = share >= 1 || random.uniform() < share;
-      p.X(i, j) = seen ? inside[i] + length * random.normal()
-                       : std::numeric_limits<double>::quiet_NaN();
+      p.X(i, j) =
+          seen ? inside[i] + length * random.normal() : std::numeric_limits<double>::quiet_NaN();
       count += seen;
     }
   }

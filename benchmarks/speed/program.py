@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import os
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is there
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 import ctypes.util
 import functools
 import json
+import os
 import platform
 import subprocess
 from pathlib import Path
 from typing import Any
+
+import scipy.linalg  # noqa: F401  (threadpoolctl limits the libraries that are loaded)
+from threadpoolctl import threadpool_limits
+
+threadpool_limits(1)
+os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"  # for gasg21, and what we start
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "speed"

@@ -42,7 +42,7 @@ inline double flops(double n, double d, double observed) {
 /// The machine's best, each the best of all times that `measure` was called.
 template <class T>
 struct Roofline {
-  double peak = 0;  // flops a second
+  double peak = 0;                                                // flops a second
   double read_write_U = std::numeric_limits<double>::infinity();  // seconds
   double read_x = std::numeric_limits<double>::infinity();        // seconds, from where X lives
 

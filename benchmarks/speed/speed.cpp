@@ -1,8 +1,8 @@
-// Times one update: plain Armadillo, the library's kernels, the roofline. Driven by the Python files
-// beside it; prints one JSON object a line.
+// Times one update: plain Armadillo, the library's kernels, the roofline. Driven by the Python
+// files beside it; prints one JSON object a line.
 //
 //   gasg21_speed compare n=2000 d=5 observed=0.7 samples=2000    all variants, interleaved
-//   gasg21_speed exact   n=2000 d=5 observed=0.7 samples=1000    angles alone
+//   gasg21_speed exact   ... eta0=0.5 updates=1000               angles alone
 //   gasg21_speed write   ... updates=300 file=PATH               the problem as raw numbers
 //   gasg21_speed count   ... updates=500 variants=paper-avx2     one run, for callgrind
 //   gasg21_speed peak                                            of each instruction set
@@ -92,8 +92,7 @@ void print_angles(const Task& task, const std::vector<Variant>& variants, uword 
   const arma::mat oracle = fit_plain<plain::Solve>(task, order).basis;
   Task moved = task;
   moved.problem.start = nudged(task.problem.start);
-  const double chaos =
-      gasg21::largest_angle(oracle, fit_plain<plain::Solve>(moved, order).basis);
+  const double chaos = gasg21::largest_angle(oracle, fit_plain<plain::Solve>(moved, order).basis);
   for (const Variant& variant : variants) {
     const arma::mat basis = variant.fit(task, order).basis;
     std::printf(
@@ -166,7 +165,7 @@ void compare(const Arguments& arguments) {
 void exact(const Arguments& arguments) {
   const Task task = arguments.task();
   print_angles(task, arguments.variants(is_complete(task.problem)),
-               std::min<uword>(1000, task.problem.order.n_elem));
+               std::min(uword(arguments.number("updates", 1000)), task.problem.order.n_elem));
 }
 
 /// The start (n x d), the subspace that arma::solve reaches (n x d) and the vectors of the first
@@ -176,9 +175,8 @@ void write(const Arguments& arguments) {
   const arma::uvec order = task.problem.order.head(
       std::min(task.problem.order.n_elem, uword(arguments.number("updates", 300))));
   std::ofstream file(arguments.text("file"), std::ios::binary);
-  for (const arma::mat& part :
-       {task.problem.start, fit_plain<plain::Solve>(task, order).basis,
-        arma::mat(task.problem.X.cols(order))})
+  for (const arma::mat& part : {task.problem.start, fit_plain<plain::Solve>(task, order).basis,
+                                arma::mat(task.problem.X.cols(order))})
     file.write(reinterpret_cast<const char*>(part.memptr()),
                std::streamsize(part.n_elem * sizeof(double)));
 }
@@ -216,14 +214,21 @@ int main(int count, char** words) {
   openblas_set_num_threads(1);
   const std::string command = count > 1 ? words[1] : "";
   const speed::Arguments arguments(std::max(0, count - 2), words + 2);
-  if (command == "compare") speed::compare(arguments);
-  else if (command == "exact") speed::exact(arguments);
-  else if (command == "write") speed::write(arguments);
-  else if (command == "count") speed::count(arguments);
-  else if (command == "peak") speed::peak();
-  else if (command == "blas") speed::blas();
+  if (command == "compare")
+    speed::compare(arguments);
+  else if (command == "exact")
+    speed::exact(arguments);
+  else if (command == "write")
+    speed::write(arguments);
+  else if (command == "count")
+    speed::count(arguments);
+  else if (command == "peak")
+    speed::peak();
+  else if (command == "blas")
+    speed::blas();
   else {
-    std::fprintf(stderr, "usage: gasg21_speed compare|exact|write|count|peak|blas [name=value ...]\n");
+    std::fprintf(stderr,
+                 "usage: gasg21_speed compare|exact|write|count|peak|blas [name=value ...]\n");
     return 2;
   }
   return 0;

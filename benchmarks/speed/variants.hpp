@@ -41,8 +41,10 @@ struct Task {
 
   template <class T>
   const arma::Mat<T>& data() const {
-    if constexpr (std::is_same_v<T, float>) return X32;
-    else return problem.X;
+    if constexpr (std::is_same_v<T, float>)
+      return X32;
+    else
+      return problem.X;
   }
 };
 
@@ -110,9 +112,8 @@ inline std::vector<Variant> our_variants() {
   for (const auto& [name, set] : sets) {
     if (!gasg21::use_instruction_set(set)) continue;
     gasg21::use_instruction_set(best);
-    for (const auto& [type, fit] :
-         {std::pair{"paper", fit_ours<double, gasg21::NoScaling>},
-          std::pair{"float", fit_ours<float, gasg21::NoScaling>}}) {
+    for (const auto& [type, fit] : {std::pair{"paper", fit_ours<double, gasg21::NoScaling>},
+                                    std::pair{"float", fit_ours<float, gasg21::NoScaling>}}) {
       const auto in_set = [set = set, best, fit = fit](const Task& task, const arma::uvec& order) {
         gasg21::use_instruction_set(set);
         Fit result = fit(task, order);
