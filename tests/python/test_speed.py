@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import reference
 
+import reference
 from gasg21.datasets import make_low_rank
 
 PATH = Path(__file__).parents[2] / "benchmarks" / "speed" / "plain.py"
