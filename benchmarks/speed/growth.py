@@ -56,6 +56,7 @@ def main() -> None:
     program.build()
     print(program.machine())
     from matplotlib.figure import Figure
+    from matplotlib.ticker import NullFormatter
 
     goals = program.Goals()
     figure = Figure(figsize=(11, 7), layout="constrained")
@@ -74,7 +75,8 @@ def main() -> None:
             axes.loglog(x, 1e6 * seconds, "o-", label=f"{VARIANTS[name]}: {slope:.2f}")
         goals.at_most(f"exponent in {axis}", exponent(x, times["paper"]), most, "")
         axes.set(xlabel=axis, title=settings, ylabel="µs a fit" if axis == "m" else "µs an update")
-        axes.legend()
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.legend(loc="lower right")
         axes.grid(alpha=0.3)
     panels[-1].set_axis_off()
     figure.savefig(options.out / "growth.png", dpi=130)

@@ -30,7 +30,7 @@ SIZES = {
     (100, 3): 2000,
     (20000, 10): 400,
     (2000, 50): 1000,
-    (200000, 20): 100,
+    (200000, 20): 30,
 }
 QUICK = ((2000, 5), (2000, 10), (200, 5))
 # For "no case slower than plain Armadillo".
@@ -78,8 +78,8 @@ class Case:
 def measure(n: int, d: int, observed: float, samples: int, *, quick: bool) -> Case:
     """Time all variants, NumPy too, on one problem."""
     size = {"n": n, "d": d, "observed": observed, "samples": samples}
-    spent = {"budget": 1, "plain_seconds": 0.15} if quick else {"budget": 4, "plain_seconds": 1}
-    case = Case(n, d, observed, program.run("compare", **size, **spent))
+    spent = {"budget": 0.8, "plain_seconds": 0.1} if quick else {"budget": 4, "plain_seconds": 1}
+    case = Case(n, d, observed, program.run("compare", **size, **spent, least_rounds=2 if n * d > 1e6 else 3))
     add_numpy(case, size, updates=int(np.clip(2e7 // (n * d), 6, 200 if quick else 1000)), repeats=2 if quick else 3)
     return case
 
