@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes.util
 import functools
 import json
 import os
 import platform
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -26,13 +26,18 @@ Record = dict[str, Any]
 
 def build() -> None:
     """Build the program as users get the library: Release, for any machine of this kind."""
-    if ctypes.util.find_library("openblas") is None:
-        subprocess.run([ROOT / "scripts" / "bootstrap", "speed"], check=True)
     options = ["-DCMAKE_BUILD_TYPE=Release", "-DGASG21_BENCHMARKS=ON", "-DGASG21_INSTALL=OFF"]
-    for command in (["cmake", "-S", ROOT, "-B", BUILD, *options], ["cmake", "--build", BUILD]):
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        if done.returncode:
+    configure = ["cmake", "-S", ROOT, "-B", BUILD, *options]
+    if shutil.which("valgrind") is None or call(configure).returncode:  # OpenBLAS may be missing
+        subprocess.run([ROOT / "scripts" / "bootstrap", "speed"], check=True)
+    for command in (configure, ["cmake", "--build", BUILD]):
+        if (done := call(command)).returncode:
             raise SystemExit(done.stdout)
+
+
+def call(command: list[Any]) -> subprocess.CompletedProcess[str]:
+    """Run a command; what it prints is kept."""
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
 @functools.cache
@@ -43,8 +48,8 @@ def environment() -> dict[str, str]:
     """
     settings = dict(os.environ)
     flags = Path("/proc/cpuinfo").read_text().split() if Path("/proc/cpuinfo").exists() else []
-    blas = json.loads(subprocess.check_output([PROGRAM, "blas"], text=True))
-    if blas["core"] == "Prescott" and "avx2" in flags:
+    about = json.loads(subprocess.check_output([PROGRAM, "about"], text=True))
+    if about["core"] == "Prescott" and "avx2" in flags:
         settings["OPENBLAS_CORETYPE"] = "SkylakeX" if "avx512dq" in flags else "Haswell"
     return settings
 
@@ -61,7 +66,8 @@ def machine() -> str:
     if Path("/proc/cpuinfo").exists():
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         name = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), name)
-    return f"{name}, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; {run('blas')[0]['config']}"
+    about = run("about")[0]
+    return f"{name}, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; {about['blas']}; {about['compiler']}"
 
 
 class Goals:
@@ -86,5 +92,10 @@ class Goals:
         print(f"  {'ok    ' if kept else 'MISSED'}  {line}")
 
     def summary(self) -> None:
-        """Print how many were kept."""
-        print(f"\n{self.count - len(self.missed)} of {self.count} goals kept")
+        """Print how many were kept, and which were not."""
+        print(
+            f"\n{self.count - len(self.missed)} of {self.count} goals kept; missed:"
+            if self.missed
+            else f"\nall {self.count} goals kept"
+        )
+        print("".join(f"  {line}\n" for line in self.missed), end="")

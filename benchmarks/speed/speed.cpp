@@ -6,7 +6,7 @@
 //   gasg21_speed write   ... updates=300 file=PATH               the problem as raw numbers
 //   gasg21_speed count   ... updates=500 variants=paper-avx2     one run, for callgrind
 //   gasg21_speed peak                                            of each instruction set
-//   gasg21_speed blas                                            what Armadillo runs on
+//   gasg21_speed about                                           BLAS and compiler
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -188,7 +188,7 @@ void count(const Arguments& arguments) {
     variant.fit(task, order);
 }
 
-void peak() {
+void peak(const Arguments&) {
   Task task = make_task(make_problem(1000, 2, 30, 1), 0.5);
   for (const std::string& set : loop_sets()) {
     Roofline<double> roofline;
@@ -202,9 +202,15 @@ void peak() {
   }
 }
 
-void blas() {
-  std::printf("{\"kind\": \"blas\", \"config\": \"%s\", \"core\": \"%s\"}\n", openblas_get_config(),
-              openblas_get_corename());
+void about(const Arguments&) {
+  std::printf("{\"blas\": \"%s\", \"core\": \"%s\", \"compiler\": \"%s %s\"}\n",
+              openblas_get_config(), openblas_get_corename(),
+#if defined(__clang__)
+              "Clang",
+#else
+              "GCC",
+#endif
+              __VERSION__);
 }
 
 }  // namespace
@@ -212,24 +218,14 @@ void blas() {
 
 int main(int count, char** words) {
   openblas_set_num_threads(1);
-  const std::string command = count > 1 ? words[1] : "";
-  const speed::Arguments arguments(std::max(0, count - 2), words + 2);
-  if (command == "compare")
-    speed::compare(arguments);
-  else if (command == "exact")
-    speed::exact(arguments);
-  else if (command == "write")
-    speed::write(arguments);
-  else if (command == "count")
-    speed::count(arguments);
-  else if (command == "peak")
-    speed::peak();
-  else if (command == "blas")
-    speed::blas();
-  else {
+  const std::map<std::string, void (*)(const speed::Arguments&)> commands{
+      {"compare", speed::compare}, {"exact", speed::exact}, {"write", speed::write},
+      {"count", speed::count},     {"peak", speed::peak},   {"about", speed::about}};
+  const auto command = commands.find(count > 1 ? words[1] : "");
+  if (command == commands.end()) {
     std::fprintf(stderr,
-                 "usage: gasg21_speed compare|exact|write|count|peak|blas [name=value ...]\n");
+                 "usage: gasg21_speed compare|exact|write|count|peak|about [name=value ...]\n");
     return 2;
   }
-  return 0;
+  command->second(speed::Arguments(count - 2, words + 2));
 }
