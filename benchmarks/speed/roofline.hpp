@@ -1,0 +1,79 @@
+// The roofline: how fast one update could be at most on this machine, measured beside the updates.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "loops.hpp"
+#include "variants.hpp"
+
+namespace speed {
+
+inline std::vector<std::string> loop_sets() {
+  std::vector<std::string> sets{"baseline"};
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) sets.push_back("avx2");
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl"))
+    sets.push_back("avx512");
+#endif
+  return sets;
+}
+
+template <class T>
+Loops<T> loops(const std::string& set) {
+#if defined(__x86_64__)
+  if (set == "avx512") return avx512_loops<T>();
+  if (set == "avx2") return avx2_loops<T>();
+#endif
+  return baseline_loops<T>();
+}
+
+/// Floating-point operations of one update at least. A multiplication and an addition are two.
+/// Complete: U'x, U w and U + s v' take 2 n d each. Incomplete: U w and U + s v' still touch all
+/// rows; U'x only those observed, and the symmetric U_Omega' U_Omega takes |Omega| d (d + 1).
+/// Left out: what is O(n) or O(d^3).
+inline double flops(double n, double d, double observed) {
+  return observed == n ? 6 * n * d : 4 * n * d + 2 * observed * d + observed * d * (d + 1);
+}
+
+/// The machine's best, each the best of all times that `measure` was called.
+template <class T>
+struct Roofline {
+  double peak = 0;                                                // flops a second
+  double read_write_U = std::numeric_limits<double>::infinity();  // seconds
+  double read_x = std::numeric_limits<double>::infinity();        // seconds, from where X lives
+
+  void measure(const Task& task, const std::string& set) {
+    const Problem& p = task.problem;
+    const Loops<T> loop = loops<T>(set);
+    double done = 0;
+    const double seconds = seconds_of([&] { done = loop.multiply_add(200000); });
+    peak = std::max(peak, done / seconds);
+
+    std::vector<T> U(p.n() * p.d(), T(1));
+    const uword repeats = std::max<uword>(3, 400000 / U.size());
+    loop.read_write(U.data(), U.size());
+    const double passes = seconds_of([&] {
+      for (uword k = 0; k < repeats; ++k) loop.read_write(U.data(), U.size());
+    });
+    read_write_U = std::min(read_write_U, passes / double(repeats));
+
+    const uword columns = std::min<uword>(p.X.n_cols, std::max<uword>(30, 4000000 / p.n()));
+    const arma::Mat<T>& X = task.data<T>();
+    const double reads = seconds_of([&] {
+      for (uword k = 0; k < columns; ++k) loop.read(X.colptr(p.order[k]), p.n());
+    });
+    read_x = std::min(read_x, reads / double(columns));
+  }
+
+  /// Seconds an update.
+  double bound(const Problem& p) const {
+    const double work = flops(double(p.n()), double(p.d()), p.observed) / peak;
+    return std::max(work, read_write_U + read_x);
+  }
+};
+
+}  // namespace speed
