@@ -41,26 +41,24 @@ inline Counters unpack_counters(const py::handle& h) {
   return counters;
 }
 
-/// None for the layout that a fresh tracker has.
 template <class T>
-py::object pack(const BasisLayout<T>& layout) {
+py::tuple pack(const BasisLayout<T>& layout) {
   const RowBasisState<T>& rows = layout.by_rows;
-  if (rows.rows.empty() && layout.streak == 0) return py::none();
-  return py::make_tuple(layout.streak, to_components(rows.rows), to_components(rows.A),
+  return py::make_tuple(layout.streak, to_column_array(arma::Col<T>(layout.pull)), to_components(rows.rows), to_components(rows.A),
                         to_components(rows.inverse));
 }
 
 template <class T>
 BasisLayout<T> unpack_layout(const py::handle& h, uword n, uword d) {
-  if (h.is_none()) return {};
   const auto t = h.cast<py::tuple>();
-  require(t.size() == 4, "this pickle holds another layout of the basis");
+  require(t.size() == 5, "this pickle holds another layout of the basis");
   const auto matrix = [&](std::size_t i) {
     return copy_basis<T>(t[i].cast<py::array>(), "layout");
   };
-  BasisLayout<T> layout{{}, t[0].cast<uword>()};
-  if (t[1].cast<py::array>().size() == 0) return layout;
-  layout.by_rows = {matrix(1), matrix(2), matrix(3)};
+  const T* pull = as_vector<T>(t[1].cast<py::array>(), d, "layout");
+  BasisLayout<T> layout{{}, t[0].cast<uword>(), std::vector<T>(pull, pull + d)};
+  if (t[2].cast<py::array>().size() == 0) return layout;
+  layout.by_rows = {matrix(2), matrix(3), matrix(4)};
   const RowBasisState<T>& rows = layout.by_rows;
   require(rows.rows.n_rows == d && rows.rows.n_cols == n && rows.A.n_rows == d &&
               rows.A.n_cols == d && rows.inverse.n_rows == d && rows.inverse.n_cols == d,

@@ -30,9 +30,10 @@ struct Move {
 template <class T>
 struct BlockKernels {
   /// Carries out `move`, unless null; then G (d x d, lower triangle) and b (d) for x (padded, NaN =
-  /// missing). Without G when nothing of x is missing (G = null): it is I.
-  void (*sums)(T* U, uword n_blocks, uword d, const Move<T>* move, const T* x, T* G, T* b,
-               T* scratch);
+  /// missing). Without G when nothing of x is missing (G = null): it is I. Returns e'x, with the
+  /// direction e of the last step. `next` is the vector after x, to be fetched meanwhile.
+  T (*sums)(T* U, uword n_blocks, uword d, const Move<T>* move, const T* e, const T* x,
+            const T* next, T* G, T* b, T* scratch);
   /// r = x - U w on Omega, 0 elsewhere; q = U'r; products = {r'r, r'e}.
   void (*residual)(const T* U, uword n_blocks, uword d, const T* w, const T* x, const T* e, T* r,
                    T* q, T* products);
@@ -63,6 +64,12 @@ namespace gasg21::kernels {
 template <class T>
 T observe(const T* x, uword n, T* out, uword& count) {
   GASG21_DISPATCH(observe(x, n, out, count));
+}
+
+/// The entries of x that are not NaN, and their rows. `values` and `rows` have room for a block more.
+template <class T>
+void compact(const T* x, uword n, uword* rows, T* values) {
+  GASG21_DISPATCH(compact(x, n, rows, values));
 }
 
 /// The kernels for d columns and the instruction set in use.

@@ -98,8 +98,8 @@ GASG21_INLINE void carry_out(T* U, uword n_blocks, uword d, const Move<T>& move)
 
 /// `sums` for few columns: all sums in registers.
 template <class T, uword D, bool Full, bool Moving>
-GASG21_INLINE void sums_in_registers(T* U, uword n_blocks, const Move<T>* move, const T* x, T* G,
-                                     T* b) {
+GASG21_INLINE T sums_in_registers(T* U, uword n_blocks, const Move<T>* move, const T* last,
+                                  const T* x, const T* next, T* G, T* b) {
   using P = Pack<T>;
   constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T);
   P products[D][D], moments[D];
@@ -109,15 +109,18 @@ GASG21_INLINE void sums_in_registers(T* U, uword n_blocks, const Move<T>* move, 
     GASG21_UNROLL
     for (uword a = 0; a <= c; ++a) products[c][a] = P{};
   }
+  P across = P{};
   T *rows[1], *e[1];
   for (uword g = 0; g < n_blocks * (L / lanes); ++g) {
     rows_from(g, D, U, rows);
+    GASG21_PREFETCH(next + g * lanes);
     if constexpr (Moving) {
       entries_from(g, move->e, e);
       carry_rows<T, D>(rows, e, D, *move);
     }
     const P seen = load<P>(x + g * lanes);
     const P value = Full ? seen : where_observed(seen, seen);
+    if constexpr (Full) across += value * load<P>(last + g * lanes);
     P u[D];
     GASG21_UNROLL
     for (uword c = 0; c < D; ++c) u[c] = load<P>(rows[0] + c * L);
@@ -137,6 +140,7 @@ GASG21_INLINE void sums_in_registers(T* U, uword n_blocks, const Move<T>* move, 
     if constexpr (!Full) GASG21_UNROLL
     for (uword a = 0; a <= c; ++a) G[c + a * D] = lane_sum<T>(products[c][a]);
   }
+  return lane_sum<T>(across);
 }
 
 /// Adds to the products of the columns i, i + 1, ... (R of them) and j, j + 1, ... (C) of a chunk.
@@ -208,8 +212,9 @@ GASG21_INLINE void add_tiles(const T* chunk, uword n_packs, uword d, T* sums) {
 /// For K registers of rows: the second half of a step, b += U'x, and the observed rows of U into
 /// the chunk.
 template <class T, uword D, bool Full, bool Moving, int K>
-GASG21_INLINE void take_rows(T* const (&u)[K], T* const (&e)[K], const T* const (&x)[K], uword d_,
-                             const Move<T>* move, T* const (&out)[K], T* moments) {
+GASG21_INLINE void take_rows(T* const (&u)[K], T* const (&e)[K], const T* const (&x)[K],
+                             const T* const (&last)[K], uword d_, const Move<T>* move,
+                             T* const (&out)[K], T* moments, Pack<T>& across) {
   using P = Pack<T>;
   constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T);
   const uword d = D ? D : d_;
@@ -219,6 +224,7 @@ GASG21_INLINE void take_rows(T* const (&u)[K], T* const (&e)[K], const T* const 
   for (int k = 0; k < K; ++k) {
     seen[k] = load<P>(x[k]);
     value[k] = Full ? seen[k] : where_observed(seen[k], seen[k]);
+    if constexpr (Full) across += value[k] * load<P>(last[k]);
   }
   for (uword c = 0; c < d; ++c) {
     P moment = load<P>(moments + c * lanes), v = P{};
@@ -239,8 +245,8 @@ GASG21_INLINE void take_rows(T* const (&u)[K], T* const (&e)[K], const T* const 
 
 /// `sums` for many columns: a chunk of rows at a time, in tiles.
 template <class T, uword D, bool Full, bool Moving>
-GASG21_INLINE void sums_in_tiles(T* U, uword n_blocks, uword d_, const Move<T>* move, const T* x,
-                                 T* G, T* b, T* scratch) {
+GASG21_INLINE T sums_in_tiles(T* U, uword n_blocks, uword d_, const Move<T>* move, const T* last,
+                              const T* x, const T* next, T* G, T* b, T* scratch) {
   using P = Pack<T>;
   constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T), parts = L / lanes;
   constexpr int K = 4;
@@ -248,7 +254,8 @@ GASG21_INLINE void sums_in_tiles(T* U, uword n_blocks, uword d_, const Move<T>* 
   T *moments = scratch, *products = moments + d * L, *rows = products + pairs * L;
   std::fill(moments, Full ? products : rows, T(0));
   T *u[K], *e[K], *out[K], *u1[1], *e1[1], *out1[1];
-  const T *at[K], *at1[1];
+  const T *at[K], *before[K], *at1[1], *before1[1];
+  P across = P{};
   for (uword from = 0; from < n_blocks; from += chunk) {
     const uword n_packs = std::min(chunk, n_blocks - from) * parts;
     uword g = 0;
@@ -256,15 +263,19 @@ GASG21_INLINE void sums_in_tiles(T* U, uword n_blocks, uword d_, const Move<T>* 
       rows_from(g, d, U + from * d * L, u);
       rows_from(g, d, rows, out);
       entries_from(g, x + from * L, at);
+      entries_from(g, last + from * L, before);
       if constexpr (Moving) entries_from(g, move->e + from * L, e);
-      take_rows<T, D, Full, Moving>(u, e, at, d, move, out, moments);
+      GASG21_UNROLL
+      for (uword k = 0; k < uword(K); k += parts) GASG21_PREFETCH(next + from * L + (g + k) * lanes);
+      take_rows<T, D, Full, Moving>(u, e, at, before, d, move, out, moments, across);
     }
     for (; g < n_packs; ++g) {
       rows_from(g, d, U + from * d * L, u1);
       rows_from(g, d, rows, out1);
       entries_from(g, x + from * L, at1);
+      entries_from(g, last + from * L, before1);
       if constexpr (Moving) entries_from(g, move->e + from * L, e1);
-      take_rows<T, D, Full, Moving>(u1, e1, at1, d, move, out1, moments);
+      take_rows<T, D, Full, Moving>(u1, e1, at1, before1, d, move, out1, moments, across);
     }
     if constexpr (!Full) add_tiles<T>(rows, n_packs, d, products);
   }
@@ -274,28 +285,26 @@ GASG21_INLINE void sums_in_tiles(T* U, uword n_blocks, uword d_, const Move<T>* 
     for (uword a = 0; a <= c; ++a)
       G[c + a * d] = lane_sum<T>(load<P>(products + (c * (c + 1) / 2 + a) * lanes));
   }
+  return lane_sum<T>(across);
 }
 
 template <class T, uword D, bool Full, bool Moving>
-GASG21_INLINE void sums_for(T* U, uword n_blocks, uword d, const Move<T>* move, const T* x, T* G,
-                            T* b, T* scratch) {
+GASG21_INLINE T sums_for(T* U, uword n_blocks, uword d, const Move<T>* move, const T* e, const T* x,
+                         const T* next, T* G, T* b, T* scratch) {
   if constexpr (D != 0 && (Full || D <= max_tile))
-    sums_in_registers<T, D, Full, Moving>(U, n_blocks, move, x, G, b);
+    return sums_in_registers<T, D, Full, Moving>(U, n_blocks, move, e, x, next, G, b);
   else
-    sums_in_tiles<T, D, Full, Moving>(U, n_blocks, d, move, x, G, b, scratch);
+    return sums_in_tiles<T, D, Full, Moving>(U, n_blocks, d, move, e, x, next, G, b, scratch);
 }
 
 template <class T, uword D>
-GASG21_INLINE void sums_of(T* U, uword n_blocks, uword d, const Move<T>* move, const T* x, T* G,
-                           T* b, T* scratch) {
+GASG21_INLINE T sums_of(T* U, uword n_blocks, uword d, const Move<T>* move, const T* e, const T* x,
+                        const T* next, T* G, T* b, T* scratch) {
   if (move && G)
-    sums_for<T, D, false, true>(U, n_blocks, d, move, x, G, b, scratch);
-  else if (move)
-    sums_for<T, D, true, true>(U, n_blocks, d, move, x, G, b, scratch);
-  else if (G)
-    sums_for<T, D, false, false>(U, n_blocks, d, move, x, G, b, scratch);
-  else
-    sums_for<T, D, true, false>(U, n_blocks, d, move, x, G, b, scratch);
+    return sums_for<T, D, false, true>(U, n_blocks, d, move, e, x, next, G, b, scratch);
+  if (move) return sums_for<T, D, true, true>(U, n_blocks, d, move, e, x, next, G, b, scratch);
+  if (G) return sums_for<T, D, false, false>(U, n_blocks, d, move, e, x, next, G, b, scratch);
+  return sums_for<T, D, true, false>(U, n_blocks, d, move, e, x, next, G, b, scratch);
 }
 
 /// `residual` for K registers of rows.
@@ -392,11 +401,40 @@ T observe(const T* x, uword n, T* out, uword& count) {
   return square;
 }
 
+/// What is observed of x, and where.
+template <class T>
+void compact(const T* x, uword n, uword* rows, T* values) {
+  uword next = 0, i = 0;
+#if GASG21_BYTES == 64
+  const __m512i eight = _mm512_set1_epi64(8);
+  __m512i at = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
+  for (; i + 8 <= n; i += 8, at = _mm512_add_epi64(at, eight)) {
+    __mmask8 observed;
+    if constexpr (sizeof(T) == 8) {
+      const __m512d seen = _mm512_loadu_pd(x + i);
+      observed = _mm512_cmp_pd_mask(seen, seen, _CMP_ORD_Q);
+      _mm512_storeu_pd(values + next, _mm512_maskz_compress_pd(observed, seen));
+    } else {
+      const __m256 seen = _mm256_loadu_ps(x + i);
+      observed = _mm256_cmp_ps_mask(seen, seen, _CMP_ORD_Q);
+      _mm256_storeu_ps(values + next, _mm256_maskz_compress_ps(observed, seen));
+    }
+    _mm512_storeu_si512(rows + next, _mm512_maskz_compress_epi64(observed, at));
+    next += uword(__builtin_popcount(observed));
+  }
+#endif
+  for (; i < n; ++i) {  // without a branch, which could not be guessed
+    rows[next] = i;
+    values[next] = x[i];
+    next += x[i] == x[i];
+  }
+}
+
 template <class T, uword D>
 struct BlockTable {
-  static void sums(T* U, uword n_blocks, uword d, const Move<T>* move, const T* x, T* G, T* b,
-                   T* scratch) {
-    sums_of<T, D>(U, n_blocks, d, move, x, G, b, scratch);
+  static T sums(T* U, uword n_blocks, uword d, const Move<T>* move, const T* e, const T* x,
+                const T* next, T* G, T* b, T* scratch) {
+    return sums_of<T, D>(U, n_blocks, d, move, e, x, next, G, b, scratch);
   }
   static void residual(const T* U, uword n_blocks, uword d, const T* w, const T* x, const T* e,
                        T* r, T* q, T* products) {

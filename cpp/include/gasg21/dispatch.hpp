@@ -29,6 +29,11 @@
 #define GASG21_INLINE inline
 #define GASG21_UNROLL
 #endif
+#if defined(__GNUC__)
+#define GASG21_PREFETCH(address) __builtin_prefetch(address, 0, 2)
+#else
+#define GASG21_PREFETCH(address) ((void)(address))
+#endif
 
 /// Returns what `call` gives in the namespace of the instruction set in use.
 #if GASG21_X86

@@ -78,6 +78,10 @@ class KSubspaces {
     return {report, best.cluster};
   }
 
+  /// Says which sample comes after the next one. (Here nothing is gained by it.)
+  template <class Sample>
+  void expect(const Sample& /*sample*/) {}
+
   /// The nearest subspace, which does not move.
   template <class Sample>
   Nearest<T> nearest(const Sample& sample) {

@@ -22,6 +22,7 @@ template <class T>
 struct BasisLayout {
   RowBasisState<T> by_rows;  // empty = in blocks
   uword streak = 0;          // vectors in a row that would have liked the other layout
+  std::vector<T> pull;       // U'e with the direction e of the last step; empty = 0
 };
 
 template <class T>
@@ -35,8 +36,10 @@ class MovingBasis {
         e_(whole_blocks<T>(n_), T(0)),
         v_(d_),
         y_(d_),
+        pull_(std::move(layout.pull)),
         scratch_(kernels::sums_scratch<T>(d_)),
         streak_(layout.streak) {
+    pull_.resize(d_, T(0));
     set(U);
     std::copy(e.begin(), e.end(), e_.begin());
     if (!layout.by_rows.rows.empty()) by_rows_.emplace(std::move(layout.by_rows));
@@ -70,7 +73,7 @@ class MovingBasis {
   }
 
   BasisLayout<T> layout() const {
-    return {by_rows_ ? by_rows_->state() : RowBasisState<T>{}, streak_};
+    return {by_rows_ ? by_rows_->state() : RowBasisState<T>{}, streak_, pull_};
   }
 
   /// Chooses the layout for a vector of which few entries are observed, or many. It changes after
@@ -99,6 +102,7 @@ class MovingBasis {
   /// Moves by rows, at once, along e that is given on the rows `at`.
   void move_rows(const uword* at, uword count, const T* e, const arma::Col<T>& v, double theta) {
     by_rows_->move(at, count, e, v, theta);
+    for (uword c = 0; c < d_; ++c) pull_[c] = T(std::sin(theta)) * v[c];
     if (all_of_e_) std::fill(e_.begin(), e_.end(), T(0));
     for (const uword i : rows_of_e_) e_[i] = 0;
     for (uword k = 0; k < count; ++k) e_[at[k]] = e[k];
@@ -113,6 +117,7 @@ class MovingBasis {
     const double half_sine = std::sin(theta / 2), half_cosine = std::cos(theta / 2);
     along_ = T(-2 * half_sine * half_sine);  // cos(theta) - 1 without cancellation
     across_ = T(2 * half_sine * half_cosine);
+    for (uword c = 0; c < d_; ++c) pull_[c] = across_ * v[c];
     scale_ = scale;
     refined_ = y != nullptr;
     if (y) std::copy(y->begin(), y->end(), y_.begin());
@@ -122,13 +127,24 @@ class MovingBasis {
   }
 
   /// Carries out what is noted; then b = U_Omega'x and G = U_Omega'U_Omega, lower triangle, unless
-  /// it is null: then nothing of x is missing, and G = I. x has n entries and is padded.
-  void sums(const T* x, T* G, T* b) {
+  /// it is null: then nothing of x is missing, and G = I. x has n entries and is padded. Returns
+  /// x'e with the direction e of the last step when nothing is missing.
+  T sums(const T* x, T* G, T* b) {
     const auto step = this->step();
-    kernels().sums(blocks_.data(), n_blocks(), d_, moving_ ? &step : nullptr, x, G, b,
-                   scratch_.data());
+    const T across =
+        kernels().sums(blocks_.data(), n_blocks(), d_, moving_ ? &step : nullptr, e_.data(), x,
+                       next_ ? next_ : x, G, b, scratch_.data());
     moving_ = false;
+    next_ = nullptr;
+    return across;
   }
+
+  /// The vector after the next one, n entries: to be fetched while the next one is at work.
+  void expect(const T* x) { next_ = x; }
+  const T* expected() const { return next_; }
+
+  /// U'e with the direction e of the last step.
+  const std::vector<T>& pull() const { return pull_; }
 
   /// r = x - U w on Omega, 0 elsewhere; q = U'r (with room for d blocks); products = {r'r, r'e}
   /// with the direction e of the last step.  Pre: nothing is noted.
@@ -163,9 +179,10 @@ class MovingBasis {
   Aligned<T> blocks_;
   Aligned<T> e_;  // the direction of the last step; r of it as long as it is only noted
   bool moving_ = false, refined_ = false;
-  std::vector<T> v_, y_;
+  std::vector<T> v_, y_, pull_;
   T along_ = 0, across_ = 0, scale_ = 1;
   Aligned<T> scratch_;
+  const T* next_ = nullptr;
   std::optional<RowBasis<T>> by_rows_;  // then the blocks are out of date
   uword streak_;
   std::vector<uword> rows_of_e_;  // where e is not 0, unless all of it may be

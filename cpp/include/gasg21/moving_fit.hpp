@@ -45,9 +45,20 @@ class MovingFit {
     on_rows_ = nullptr;
     if (x.count() <= d) return Solved::too_few_entries;
     const bool full = x.full();
-    U.sums(x.dense(), full ? nullptr : G_.memptr(), w_.memptr());
+    const T across = U.sums(x.dense(), full ? nullptr : G_.memptr(), w_.memptr());
     bool refine = true;
-    if (!full) {
+    if (full) {
+      // Far from the subspace nothing cancels, and e = (x - U w) / |r| can wait for the next pass.
+      const T xx = x.dense_norm() * x.dense_norm();
+      const T rr = xx - kernels::short_dot(w_.memptr(), w_.memptr(), d);
+      if (rr > T(0.5) * xx) {
+        std::copy(x.dense(), x.dense() + r_.size(), r_.data());
+        y_ = w_;
+        refined_ = true;
+        finish(rr, across - kernels::short_dot(U.pull().data(), w_.memptr(), d), x);
+        return Solved::yes;
+      }
+    } else {
       const T mean = arma::trace(G_) / T(d);
       if (kernels::cholesky(G_.memptr(), d) < std::sqrt(eps)) return solve_with_care(U, x);
       kernels::cholesky_solve(G_.memptr(), d, w_.memptr());
@@ -66,11 +77,7 @@ class MovingFit {
       w_ += y_;
       products[0] -= kernels::short_dot(y_.memptr(), q_.data(), d);
     }
-    const T length = std::sqrt(std::max(products[0], T(0)));
-    scale_ = 1 / length;
-    overlap_ = double(products[1] * scale_);  // that of r - U y differs by rounding errors of x
-    residual_ = length / x.dense_norm();
-    w_ /= x.dense_norm();
+    finish(products[0], products[1], x);  // r'e differs from (r - U y)'e by rounding errors of x
     return Solved::yes;
   }
 
@@ -84,20 +91,32 @@ class MovingFit {
  private:
   static constexpr T eps = std::numeric_limits<T>::epsilon();
 
+  /// From r'r and r'e with the direction e of the last step.
+  void finish(T rr, T re, const Observation<T>& x) {
+    const T length = std::sqrt(std::max(rr, T(0)));
+    scale_ = 1 / length;
+    overlap_ = double(re * scale_);
+    residual_ = length / x.dense_norm();
+    w_ /= x.dense_norm();
+  }
+
   /// For few observed entries: the same on the observed rows alone, gathered.
   Solved solve_by_rows(MovingBasis<T>& U, const Observation<T>& x) {
     const uword d = U.d(), n_blocks = whole_blocks<T>(x.count()) / kernels::block_rows<T>;
     const auto& kernels = kernels::block_kernels<T>(d);
     on_rows_ = x.rows();
     count_ = x.count();
+    if (const T* next = U.expected())
+      for (uword i = 0; i < U.n(); i += kernels::block_rows<T>) GASG21_PREFETCH(next + i);
+    U.expect(nullptr);
     gathered_.resize(whole_blocks<T>(U.n()) * d);
     e_.resize(r_.size());
     scratch_.resize(kernels::sums_scratch<T>(d));
     U.by_rows().gather(on_rows_, count_, gathered_.data());
     for (uword k = 0; k < count_; ++k) e_[k] = U.direction(on_rows_[k]);
     std::fill(e_.begin() + count_, e_.begin() + whole_blocks<T>(count_), T(0));
-    kernels.sums(gathered_.data(), n_blocks, d, nullptr, x.values(), G_.memptr(), w_.memptr(),
-                 scratch_.data());
+    kernels.sums(gathered_.data(), n_blocks, d, nullptr, e_.data(), x.values(), x.values(),
+                 G_.memptr(), w_.memptr(), scratch_.data());
     const T mean = arma::trace(G_) / T(d);
     if (kernels::cholesky(G_.memptr(), d) < std::sqrt(eps)) return solve_with_care(U, x);
     kernels::cholesky_solve(G_.memptr(), d, w_.memptr());

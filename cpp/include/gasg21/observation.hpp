@@ -159,7 +159,7 @@ template <class T>
 class Observation {
  public:
   explicit Observation(uword n)
-      : n_(n), rows_(n + 1), values_(whole_blocks<T>(n + 1)), dense_(whole_blocks<T>(n), T(0)) {}
+      : n_(n), rows_(n + 8), values_(whole_blocks<T>(n + 8)), dense_(whole_blocks<T>(n), T(0)) {}
 
   /// Number of observed entries.
   uword count() const { return count_; }
@@ -257,12 +257,7 @@ class Observation {
 
   /// Compact from dense.
   void keep_observed() const {
-    uword next = 0;
-    for (uword i = 0; i < n_; ++i) {
-      rows_[next] = i;
-      values_[next] = dense_[i];
-      next += dense_[i] == dense_[i];
-    }
+    kernels::compact(dense_.data(), n_, rows_.data(), values_.data());
     has_compact_ = true;
   }
 

@@ -43,8 +43,9 @@ RunSummary run(Tracker& tracker, const Data& data, const arma::uvec& order,
   require(order.empty() || order.max() < data.n_cols, "order names a column beyond the ",
           data.n_cols, " there are");
   RunSummary summary;
-  for (const uword j : order) {
-    const auto report = tracker.update(data.sample(j));
+  for (uword i = 0; i < order.n_elem; ++i) {
+    if (i + 1 < order.n_elem) tracker.expect(data.sample(order[i + 1]));
+    const auto report = tracker.update(data.sample(order[i]));
     summary.add(report);
     if (observer(report)) {
       summary.stopped = true;

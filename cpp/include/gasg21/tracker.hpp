@@ -127,6 +127,11 @@ class Tracker {
     return step(x);
   }
 
+  /// Says which vector comes after the next one: only to be faster.
+  void expect(const DenseSample<T>& x) { U_.expect(x.values); }
+  template <class Index>
+  void expect(const SparseSample<T, Index>& /*x*/) {}
+
   /// Goes on from another basis, found by other means, and with another rule. What was learned in
   /// the coordinates of the old basis is forgotten.
   void restart(arma::Mat<T> U, StepRule rule) {
