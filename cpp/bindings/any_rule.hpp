@@ -40,6 +40,9 @@ struct AnyFit {
   T length() const {
     return std::visit([](const auto& f) { return f.length(); }, fit);
   }
+  T size() const {
+    return std::visit([](const auto& f) { return f.size(); }, fit);
+  }
   double overlap() const {
     return std::visit([](const auto& f) { return f.overlap(); }, fit);
   }

@@ -72,6 +72,16 @@ void compact(const T* x, uword n, uword* rows, T* values) {
   GASG21_DISPATCH(compact(x, n, rows, values));
 }
 
+/// kernels::ldl and kernels::ldl_solve for many columns.
+template <class T>
+T ldl_many(T* G, uword d) {
+  GASG21_DISPATCH(ldl(G, d));
+}
+template <class T>
+void ldl_solve_many(const T* G, uword d, T* b) {
+  GASG21_DISPATCH(ldl_solve(G, d, b));
+}
+
 /// The kernels for d columns and the instruction set in use.
 template <class T>
 const BlockKernels<T>& block_kernels(uword d) {

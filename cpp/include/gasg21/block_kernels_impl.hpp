@@ -2,7 +2,7 @@
 
 namespace gasg21::kernels::GASG21_SET {
 
-/// Columns of which all products stay in registers.
+/// Columns of which all products stay in registers, of which there are 32, or 16.
 inline constexpr uword max_tile = bytes == 64 ? 5 : 3;
 
 /// The first half of a geodesic step for K registers of rows, which begin at u[0], u[1], ...:
@@ -98,114 +98,219 @@ GASG21_INLINE void carry_out(T* U, uword n_blocks, uword d, const Move<T>& move)
 
 /// `sums` for few columns: all sums in registers.
 template <class T, uword D, bool Full, bool Moving>
-GASG21_INLINE T sums_in_registers(T* U, uword n_blocks, const Move<T>* move, const T* last,
+GASG21_INLINE T sums_in_registers(T* U, uword n_blocks, const Move<T>* move_, const T* last,
                                   const T* x, const T* next, T* G, T* b) {
   using P = Pack<T>;
   constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T);
-  P products[D][D], moments[D];
+  P products[D][D], moments[D], across = P{};
   GASG21_UNROLL
   for (uword c = 0; c < D; ++c) {
     moments[c] = P{};
     GASG21_UNROLL
     for (uword a = 0; a <= c; ++a) products[c][a] = P{};
   }
-  P across = P{};
-  T *rows[1], *e[1];
-  for (uword g = 0; g < n_blocks * (L / lanes); ++g) {
-    rows_from(g, D, U, rows);
-    GASG21_PREFETCH(next + g * lanes);
-    if constexpr (Moving) {
-      entries_from(g, move->e, e);
-      carry_rows<T, D>(rows, e, D, *move);
-    }
-    const P seen = load<P>(x + g * lanes);
-    const P value = Full ? seen : where_observed(seen, seen);
-    if constexpr (Full) across += value * load<P>(last + g * lanes);
-    P u[D];
+  const Move<T> move = Moving ? *move_ : Move<T>{};
+  for (uword block = 0; block < n_blocks; ++block) {
+    GASG21_PREFETCH(next + block * L);
     GASG21_UNROLL
-    for (uword c = 0; c < D; ++c) u[c] = load<P>(rows[0] + c * L);
-    GASG21_UNROLL
-    for (uword c = 0; c < D; ++c) {
-      moments[c] += u[c] * value;
-      if constexpr (!Full) {
-        const P masked = where_observed(seen, u[c]);
-        GASG21_UNROLL
-        for (uword a = 0; a <= c; ++a) products[c][a] += masked * u[a];
+    for (uword part = 0; part < L; part += lanes) {
+      T* const rows[1] = {U + block * D * L + part};
+      if constexpr (Moving) {
+        T* const e[1] = {move.e + block * L + part};
+        carry_rows<T, D>(rows, e, D, move);
+      }
+      const P seen = load<P>(x + block * L + part);
+      const P value = Full ? seen : where_observed(seen, seen);
+      if constexpr (Full) across += value * load<P>(last + block * L + part);
+      P u[D];
+      GASG21_UNROLL
+      for (uword c = 0; c < D; ++c) u[c] = load<P>(rows[0] + c * L);
+      GASG21_UNROLL
+      for (uword c = 0; c < D; ++c) {
+        moments[c] += u[c] * value;
+        if constexpr (!Full) {
+          const P masked = where_observed(seen, u[c]);
+          GASG21_UNROLL
+          for (uword a = 0; a <= c; ++a) products[c][a] += masked * u[a];
+        }
       }
     }
   }
   GASG21_UNROLL
   for (uword c = 0; c < D; ++c) {
     b[c] = lane_sum<T>(moments[c]);
-    if constexpr (!Full) GASG21_UNROLL
-    for (uword a = 0; a <= c; ++a) G[c + a * D] = lane_sum<T>(products[c][a]);
+    if constexpr (!Full) {
+      GASG21_UNROLL
+      for (uword a = 0; a <= c; ++a) G[c + a * D] = lane_sum<T>(products[c][a]);
+    }
   }
   return lane_sum<T>(across);
 }
 
-/// Adds to the products of the columns i, i + 1, ... (R of them) and j, j + 1, ... (C) of a chunk.
-template <class T, uword R, uword C, bool Diagonal>
-GASG21_INLINE void add_tile(const T* chunk, uword n_packs, uword d, uword i, uword j, T* sums) {
+/// `sums` for one or two columns more than that: what the first ones need in one go with the step,
+/// the others in a second go over a chunk that is still in the first cache.
+template <class T, uword D, bool Moving>
+GASG21_INLINE void sums_in_two(T* U, uword n_blocks, const Move<T>* move_, const T* x,
+                               const T* next, T* G, T* b) {
   using P = Pack<T>;
-  constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T), parts = L / lanes;
-  P tile[R][C];
+  constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T), M = max_tile, chunk = 32;
+  constexpr uword N = D - M;
+  P first[M][M], others[N][D], moments[D];
   GASG21_UNROLL
-  for (uword r = 0; r < R; ++r) GASG21_UNROLL
-  for (uword c = 0; c < C; ++c)
-    if (!Diagonal || c <= r)
-      tile[r][c] = load<P>(sums + ((i + r) * (i + r + 1) / 2 + j + c) * lanes);
-  for (uword g = 0; g < n_packs; ++g) {
-    const T* u = chunk + g / parts * d * L + g % parts * lanes;
-    P left[R];
+  for (uword c = 0; c < D; ++c) moments[c] = P{};
+  GASG21_UNROLL
+  for (uword c = 0; c < M; ++c)
     GASG21_UNROLL
-    for (uword r = 0; r < R; ++r) left[r] = load<P>(u + (i + r) * L);
+    for (uword a = 0; a <= c; ++a) first[c][a] = P{};
+  GASG21_UNROLL
+  for (uword c = 0; c < N; ++c)
     GASG21_UNROLL
-    for (uword c = 0; c < C; ++c) {
-      const P right = Diagonal ? left[c] : load<P>(u + (j + c) * L);
+    for (uword a = 0; a <= M + c; ++a) others[c][a] = P{};
+  const Move<T> move = Moving ? *move_ : Move<T>{};
+  for (uword from = 0; from < n_blocks; from += chunk) {
+    const uword to = std::min(from + chunk, n_blocks);
+    for (uword block = from; block < to; ++block) {
+      GASG21_PREFETCH(next + block * L);
       GASG21_UNROLL
-      for (uword r = 0; r < R; ++r)
-        if (!Diagonal || c <= r) tile[r][c] += left[r] * right;
+      for (uword part = 0; part < L; part += lanes) {
+        T* const rows[1] = {U + block * D * L + part};
+        if constexpr (Moving) {
+          T* const e[1] = {move.e + block * L + part};
+          carry_rows<T, D>(rows, e, D, move);
+        }
+        const P seen = load<P>(x + block * L + part), value = where_observed(seen, seen);
+        P u[M];
+        GASG21_UNROLL
+        for (uword c = 0; c < M; ++c) {
+          u[c] = load<P>(rows[0] + c * L);
+          moments[c] += u[c] * value;
+          const P masked = where_observed(seen, u[c]);
+          GASG21_UNROLL
+          for (uword a = 0; a <= c; ++a) first[c][a] += masked * u[a];
+        }
+      }
+    }
+    for (uword block = from; block < to; ++block) {
+      GASG21_UNROLL
+      for (uword part = 0; part < L; part += lanes) {
+        const T* rows = U + block * D * L + part;
+        const P seen = load<P>(x + block * L + part), value = where_observed(seen, seen);
+        P masked[N];
+        GASG21_UNROLL
+        for (uword c = 0; c < N; ++c) {
+          masked[c] = where_observed(seen, load<P>(rows + (M + c) * L));
+          moments[M + c] += masked[c] * value;
+        }
+        GASG21_UNROLL
+        for (uword a = 0; a < M; ++a) {
+          const P column = load<P>(rows + a * L);
+          GASG21_UNROLL
+          for (uword c = 0; c < N; ++c) others[c][a] += masked[c] * column;
+        }
+        GASG21_UNROLL
+        for (uword c = 0; c < N; ++c)
+          GASG21_UNROLL
+          for (uword a = 0; a <= c; ++a) others[c][M + a] += masked[c] * masked[a];
+      }
     }
   }
   GASG21_UNROLL
-  for (uword r = 0; r < R; ++r) GASG21_UNROLL
-  for (uword c = 0; c < C; ++c)
-    if (!Diagonal || c <= r) store(sums + ((i + r) * (i + r + 1) / 2 + j + c) * lanes, tile[r][c]);
+  for (uword c = 0; c < D; ++c) b[c] = lane_sum<T>(moments[c]);
+  GASG21_UNROLL
+  for (uword c = 0; c < M; ++c)
+    GASG21_UNROLL
+    for (uword a = 0; a <= c; ++a) G[c + a * D] = lane_sum<T>(first[c][a]);
+  GASG21_UNROLL
+  for (uword c = 0; c < N; ++c)
+    GASG21_UNROLL
+    for (uword a = 0; a <= M + c; ++a) G[M + c + a * D] = lane_sum<T>(others[c][a]);
 }
 
-/// The columns of tile t of d columns in as few tiles as it takes, of nearly the same width.
+/// Adds to the products of the columns i, i + 1, ... (R of them) and j, j + 1, ... (C) of a chunk.
+/// Meanwhile it fetches `n_ahead` lines a block of what comes next.
+template <class T, uword R, uword C, bool Diagonal>
+GASG21_INLINE void add_tile(const T* chunk, uword n_blocks, uword d, uword i, uword j, T* sums,
+                            const T* ahead, uword n_ahead) {
+  using P = Pack<T>;
+  constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T);
+  P tile[R][C];
+  GASG21_UNROLL
+  for (uword r = 0; r < R; ++r)
+    GASG21_UNROLL
+    for (uword c = 0; c < C; ++c)
+      if (!Diagonal || c <= r)
+        tile[r][c] = load<P>(sums + ((i + r) * (i + r + 1) / 2 + j + c) * lanes);
+  for (uword b = 0; b < n_blocks; ++b, chunk += d * L, ahead += d * L) {
+    for (uword k = 0; k < n_ahead; ++k) GASG21_PREFETCH(ahead + k * L);
+    GASG21_UNROLL
+    for (uword part = 0; part < L; part += lanes) {
+      P left[R];
+      GASG21_UNROLL
+      for (uword r = 0; r < R; ++r) left[r] = load<P>(chunk + (i + r) * L + part);
+      GASG21_UNROLL
+      for (uword c = 0; c < C; ++c) {
+        const P right = Diagonal ? left[Diagonal ? c : 0] : load<P>(chunk + (j + c) * L + part);
+        GASG21_UNROLL
+        for (uword r = 0; r < R; ++r)
+          if (!Diagonal || c <= r) tile[r][c] += left[r] * right;
+      }
+    }
+  }
+  GASG21_UNROLL
+  for (uword r = 0; r < R; ++r)
+    GASG21_UNROLL
+    for (uword c = 0; c < C; ++c)
+      if (!Diagonal || c <= r)
+        store(sums + ((i + r) * (i + r + 1) / 2 + j + c) * lanes, tile[r][c]);
+}
+
+/// d columns in tiles of nearly the same width: 5, 4 or 3 with 32 registers; with 16 of them 3, and
+/// one of 4 or 2.
 struct Tiling {
   uword count, width, wide;  // the first `wide` tiles have one column more than `width`
-  GASG21_INLINE Tiling(uword d, uword most)
-      : count((d + most - 1) / most), width(d / count), wide(d % count) {}
+  GASG21_INLINE explicit Tiling(uword d)
+      : count(bytes == 64 ? (d + 4) / 5 : std::max<uword>(d / 3 + (d % 3 == 2), 1)),
+        width(d / count),
+        wide(d % count) {}
   GASG21_INLINE uword first(uword t) const { return t * width + std::min(t, wide); }
   GASG21_INLINE uword columns(uword t) const { return width + (t < wide); }
 };
 
 template <class T>
-GASG21_INLINE void add_tiles(const T* chunk, uword n_packs, uword d, T* sums) {
-  constexpr uword A = max_tile, B = A - 1, C = A == 5 ? A - 2 : B;  // widths that occur
-  const Tiling tiling(d, A);
+GASG21_INLINE void add_tiles(const T* chunk, uword n_blocks, uword d, T* sums, const T* ahead) {
+  constexpr uword A = bytes == 64 ? 5 : 4, B = A - 1, C = A - 2;  // the widths that occur
+  const Tiling tiling(d);
+  const uword n_tiles = tiling.count * (tiling.count + 1) / 2, share = (d + n_tiles - 1) / n_tiles;
+  uword fetched = 0;
   for (uword s = 0; s < tiling.count; ++s)
     for (uword t = 0; t <= s; ++t) {
       const uword i = tiling.first(s), j = tiling.first(t);
       const uword rows = tiling.columns(s), columns = tiling.columns(t);
-#define GASG21_TILE(R, K)                                                                \
-  if (rows == (R) && columns == (K)) {                                                   \
-    if (s == t)                                                                          \
-      add_tile<T, R, (R) == (K) ? (R) : (K), (R) == (K)>(chunk, n_packs, d, i, j, sums); \
-    else                                                                                 \
-      add_tile<T, R, K, false>(chunk, n_packs, d, i, j, sums);                           \
-    continue;                                                                            \
+      const uword lines = std::min(share, d - fetched);
+      const T* next = ahead + fetched * block_rows<T>;
+      fetched += lines;
+#define GASG21_TILE(R, K)                                                         \
+  if (rows == (R) && columns == (K)) {                                            \
+    add_tile<T, R, K, false>(chunk, n_blocks, d, i, j, sums, next, lines);        \
+    continue;                                                                     \
   }
-      GASG21_TILE(A, A)
-      GASG21_TILE(B, A)
-      GASG21_TILE(B, B)
-      if constexpr (A == 5) {
-        GASG21_TILE(C, B)
+#define GASG21_DIAGONAL_TILE(R)                                                   \
+  if (s == t && rows == (R)) {                                                    \
+    add_tile<T, R, R, true>(chunk, n_blocks, d, i, j, sums, next, lines);         \
+    continue;                                                                     \
+  }
+      GASG21_DIAGONAL_TILE(A)
+      GASG21_DIAGONAL_TILE(B)
+      GASG21_DIAGONAL_TILE(C)
+      if constexpr (bytes == 64) {
+        GASG21_TILE(A, A)
         GASG21_TILE(C, C)
       }
+      GASG21_TILE(B, A)
+      GASG21_TILE(B, B)
+      GASG21_TILE(C, B)
 #undef GASG21_TILE
+#undef GASG21_DIAGONAL_TILE
     }
 }
 
@@ -277,7 +382,10 @@ GASG21_INLINE T sums_in_tiles(T* U, uword n_blocks, uword d_, const Move<T>* mov
       if constexpr (Moving) entries_from(g, move->e + from * L, e1);
       take_rows<T, D, Full, Moving>(u1, e1, at1, before1, d, move, out1, moments, across);
     }
-    if constexpr (!Full) add_tiles<T>(rows, n_packs, d, products);
+    if constexpr (!Full) {
+      const uword here = n_packs / parts, next_here = std::min(from + here, n_blocks - 1);
+      add_tiles<T>(rows, here, d, products, U + next_here * d * L);
+    }
   }
   for (uword c = 0; c < d; ++c) {
     b[c] = lane_sum<T>(load<P>(moments + c * lanes));
@@ -293,6 +401,8 @@ GASG21_INLINE T sums_for(T* U, uword n_blocks, uword d, const Move<T>* move, con
                          const T* next, T* G, T* b, T* scratch) {
   if constexpr (D != 0 && (Full || D <= max_tile))
     return sums_in_registers<T, D, Full, Moving>(U, n_blocks, move, e, x, next, G, b);
+  else if constexpr (D != 0)
+    return sums_in_two<T, D, Moving>(U, n_blocks, move, x, next, G, b), T(0);
   else
     return sums_in_tiles<T, D, Full, Moving>(U, n_blocks, d, move, e, x, next, G, b, scratch);
 }
@@ -308,13 +418,12 @@ GASG21_INLINE T sums_of(T* U, uword n_blocks, uword d, const Move<T>* move, cons
 }
 
 /// `residual` for K registers of rows.
-template <class T, uword D, int K>
+template <class T, int K>
 GASG21_INLINE void residual_rows(const T* const (&u)[K], const T* const (&x)[K],
-                                 const T* const (&e)[K], T* const (&r)[K], uword d_, const T* w,
-                                 Pack<T> (&q)[D ? D : 1], T* q_memory, Pack<T>& rr, Pack<T>& re) {
+                                 const T* const (&e)[K], T* const (&r)[K], uword d, const T* w,
+                                 T* q, Pack<T>& rr, Pack<T>& re) {
   using P = Pack<T>;
   constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T);
-  const uword d = D ? D : d_;
   P rest[K];
   GASG21_UNROLL
   for (int k = 0; k < K; ++k) rest[k] = load<P>(x[k]);
@@ -331,47 +440,149 @@ GASG21_INLINE void residual_rows(const T* const (&u)[K], const T* const (&x)[K],
     re += rest[k] * load<P>(e[k]);
   }
   for (uword c = 0; c < d; ++c) {
-    P sum = D ? q[D ? c : 0] : load<P>(q_memory + c * lanes);
+    P sum = load<P>(q + c * lanes);
     GASG21_UNROLL
     for (int k = 0; k < K; ++k) sum += load<P>(u[k] + c * L) * rest[k];
-    if constexpr (D != 0)
-      q[c] = sum;
-    else
-      store(q_memory + c * lanes, sum);
+    store(q + c * lanes, sum);
   }
 }
 
+/// `residual` for few columns: all sums in registers.
 template <class T, uword D>
-GASG21_INLINE void residual_of(const T* U, uword n_blocks, uword d, const T* w, const T* x,
-                               const T* e, T* r, T* q_out, T* products) {
+GASG21_INLINE void residual_in_registers(const T* U, uword n_blocks, const T* w, const T* x,
+                                         const T* e, T* r, T* q_out, T* products) {
   using P = Pack<T>;
-  constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T), parts = L / lanes;
-  constexpr int K = D ? 1 : 4;
-  P q[D ? D : 1], rr = P{}, re = P{};
-  for (uword c = 0; c < (D ? D : 1); ++c) q[c] = P{};
-  if (!D) std::fill(q_out, q_out + d * L, T(0));  // room for a register each, see below
-  const T *u[K], *at[K], *ee[K], *u1[1], *at1[1], *ee1[1];
-  T *rr_at[K], *rr_at1[1];
-  uword g = 0;
-  for (; g + K <= n_blocks * parts; g += K) {
-    rows_from(g, D ? D : d, U, u);
-    entries_from(g, x, at);
-    entries_from(g, e, ee);
-    entries_from(g, r, rr_at);
-    residual_rows<T, D, K>(u, at, ee, rr_at, d, w, q, q_out, rr, re);
+  constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T);
+  P q[D], weight[D], rr = P{}, re = P{};
+  GASG21_UNROLL
+  for (uword c = 0; c < D; ++c) {
+    q[c] = P{};
+    weight[c] = broadcast<P>(w[c]);
   }
-  for (; g < n_blocks * parts; ++g) {
-    rows_from(g, D ? D : d, U, u1);
-    entries_from(g, x, at1);
-    entries_from(g, e, ee1);
-    entries_from(g, r, rr_at1);
-    residual_rows<T, D, 1>(u1, at1, ee1, rr_at1, d, w, q, q_out, rr, re);
+  for (uword block = 0; block < n_blocks; ++block) {
+    GASG21_UNROLL
+    for (uword part = 0; part < L; part += lanes) {
+      const uword at = block * L + part;
+      P u[D], rest = load<P>(x + at), other = P{};
+      GASG21_UNROLL
+      for (uword c = 0; c < D; ++c) u[c] = load<P>(U + (block * D + c) * L + part);
+      GASG21_UNROLL
+      for (uword c = 0; c < D; ++c) {  // two chains: one would wait for each step
+        if (c % 2 == 0)
+          rest = rest - u[c] * weight[c];
+        else
+          other += u[c] * weight[c];
+      }
+      rest = rest - other;
+      rest = where_observed(rest, rest);  // NaN - p is NaN
+      store(r + at, rest);
+      rr += rest * rest;
+      re += rest * load<P>(e + at);
+      GASG21_UNROLL
+      for (uword c = 0; c < D; ++c) q[c] += u[c] * rest;
+    }
   }
-  for (uword c = 0; c < (D ? D : 0); ++c) q_out[c] = lane_sum<T>(q[c]);
-  for (uword c = 0; c < (D ? 0 : d); ++c)  // never overtakes what it reads
-    q_out[c] = lane_sum<T>(load<P>(q_out + c * lanes));
+  GASG21_UNROLL
+  for (uword c = 0; c < D; ++c) q_out[c] = lane_sum<T>(q[c]);
   products[0] = lane_sum<T>(rr);
   products[1] = lane_sum<T>(re);
+}
+
+/// `residual` for many columns: four registers of rows at a time.
+template <class T>
+GASG21_INLINE void residual_of_many(const T* U, uword n_blocks, uword d, const T* w, const T* x,
+                                    const T* e, T* r, T* q, T* products) {
+  using P = Pack<T>;
+  constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T), parts = L / lanes;
+  constexpr int K = 4;
+  P rr = P{}, re = P{};
+  std::fill(q, q + d * L, T(0));  // room for a register each
+  const T *u[K], *at[K], *last[K], *u1[1], *at1[1], *last1[1];
+  T *out[K], *out1[1];
+  uword g = 0;
+  for (; g + K <= n_blocks * parts; g += K) {
+    rows_from(g, d, U, u);
+    entries_from(g, x, at);
+    entries_from(g, e, last);
+    entries_from(g, r, out);
+    residual_rows<T>(u, at, last, out, d, w, q, rr, re);
+  }
+  for (; g < n_blocks * parts; ++g) {
+    rows_from(g, d, U, u1);
+    entries_from(g, x, at1);
+    entries_from(g, e, last1);
+    entries_from(g, r, out1);
+    residual_rows<T>(u1, at1, last1, out1, d, w, q, rr, re);
+  }
+  for (uword c = 0; c < d; ++c) q[c] = lane_sum<T>(load<P>(q + c * lanes));  // never overtakes
+  products[0] = lane_sum<T>(rr);
+  products[1] = lane_sum<T>(re);
+}
+
+/// column[i] -= sum_k G[i + k d] factors[k] for i in [from, to), as far as whole registers go, K at a
+/// time. Returns where it stopped.
+template <class T, int K>
+GASG21_INLINE uword subtract_columns(const T* G, uword d, uword count, const T* factors, T* column,
+                                     uword from, uword to) {
+  using P = Pack<T>;
+  constexpr uword lanes = bytes / sizeof(T);
+  for (; from + K * lanes <= to; from += K * lanes) {
+    P sum[K];
+    GASG21_UNROLL
+    for (int k = 0; k < K; ++k) sum[k] = load<P>(column + from + k * lanes);
+    for (uword c = 0; c < count; ++c) {
+      const P factor = broadcast<P>(factors[c]);
+      GASG21_UNROLL
+      for (int k = 0; k < K; ++k)
+        sum[k] = sum[k] - load<P>(G + c * d + from + k * lanes) * factor;
+    }
+    GASG21_UNROLL
+    for (int k = 0; k < K; ++k) store(column + from + k * lanes, sum[k]);
+  }
+  return from;
+}
+
+/// kernels::ldl for many columns.
+template <class T>
+T ldl(T* G, uword d) {
+  T smallest = 0, largest = 0;
+  for (uword j = 0; j < d; ++j) {
+    T* column = G + j * d;  // above the diagonal: D L'
+    uword i = subtract_columns<T, 4>(G, d, j, column, column, j, d);
+    i = subtract_columns<T, 1>(G, d, j, column, column, i, d);
+    for (; i < d; ++i)
+      for (uword k = 0; k < j; ++k) column[i] -= G[i + k * d] * column[k];
+    const T pivot = column[j];
+    if (!(pivot > 0)) return 0;
+    smallest = j == 0 ? pivot : std::min(smallest, pivot);
+    largest = std::max(largest, pivot);
+    column[j] = 1 / pivot;
+    for (i = j + 1; i < d; ++i) {
+      G[j + i * d] = column[i];
+      column[i] *= column[j];
+    }
+  }
+  return smallest / largest;
+}
+
+/// kernels::ldl_solve for many columns.
+template <class T>
+void ldl_solve(const T* G, uword d, T* b) {
+  using P = Pack<T>;
+  constexpr uword lanes = bytes / sizeof(T);
+  for (uword j = 0; j < d; ++j) {
+    uword i = subtract_columns<T, 1>(G + j * d, d, 1, b + j, b, j + 1, d);
+    for (; i < d; ++i) b[i] -= G[i + j * d] * b[j];
+  }
+  for (uword j = 0; j < d; ++j) b[j] *= G[j + j * d];
+  for (uword j = d; j-- > 0;) {
+    P sum = P{};
+    uword i = j + 1;
+    for (; i + lanes <= d; i += lanes) sum += load<P>(G + i + j * d) * load<P>(b + i);
+    T rest = lane_sum<T>(sum);
+    for (; i < d; ++i) rest += G[i + j * d] * b[i];
+    b[j] -= rest;
+  }
 }
 
 /// out = x. Returns the sum of the squares of what is observed, and counts it.
@@ -438,7 +649,10 @@ struct BlockTable {
   }
   static void residual(const T* U, uword n_blocks, uword d, const T* w, const T* x, const T* e,
                        T* r, T* q, T* products) {
-    residual_of<T, D>(U, n_blocks, d, w, x, e, r, q, products);
+    if constexpr (D != 0)
+      residual_in_registers<T, D>(U, n_blocks, w, x, e, r, q, products);
+    else
+      residual_of_many<T>(U, n_blocks, d, w, x, e, r, q, products);
   }
   static void carry(T* U, uword n_blocks, uword d, const Move<T>& move) {
     carry_out<T, D>(U, n_blocks, d, move);

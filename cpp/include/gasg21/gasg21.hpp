@@ -31,6 +31,7 @@
 #include "scatter.hpp"
 #include "seeding.hpp"
 #include "simd.hpp"
+#include "small_solve.hpp"
 #include "standing_fit.hpp"
 #include "start.hpp"
 #include "step_size.hpp"

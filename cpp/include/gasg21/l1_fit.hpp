@@ -50,6 +50,8 @@ class L1Fit {
   /// Nothing pulls: x lies in the span of U_Omega as far as T can tell.
   bool exact() const { return start_.exact() || length_ <= 4 * eps; }
 
+  /// |w|.
+  T size() const { return arma::norm(w_); }
   /// The length with which the sample pulls.
   T length() const { return length_; }
   /// e, n entries, dense: the direction in which x pulls the subspace.

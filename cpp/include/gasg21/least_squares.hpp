@@ -15,13 +15,13 @@ namespace gasg21 {
 
 enum class Solved { yes, too_few_entries, rank_deficient };
 
-/// Whether the eigenvalues of G = L L', of which none exceeds 1, surely are above 0.01; `mean` is
-/// that of its diagonal: the others' product is largest when they are equal, so the smallest is at
-/// least mean / e prod(pivot / mean).
-template <class T>
-bool well_conditioned(const arma::Mat<T>& L, T mean) {
+/// Whether the eigenvalues of G, of which none exceeds 1, surely are above 0.01: the others' product
+/// is largest when they are equal, so the smallest is at least mean / e prod(pivot / mean).
+/// `pivot(c)` is that of column c, and `mean` that of the diagonal of G.
+template <class T, class Pivot>
+bool well_conditioned(uword d, T mean, Pivot&& pivot) {
   T least = mean / T(2.72);
-  for (uword c = 0; c < L.n_rows; ++c) least *= L(c, c) * L(c, c) / mean;
+  for (uword c = 0; c < d; ++c) least *= pivot(c) / mean;
   return least > T(0.01);
 }
 
@@ -57,7 +57,8 @@ class LeastSquares {
       const T mean = arma::trace(G_) / T(d);
       use_svd_ = kernels::cholesky(G_.memptr(), d) < std::sqrt(eps);
       if (use_svd_ && !decompose(A, k, d)) return Solved::rank_deficient;
-      refine = refine || use_svd_ || !well_conditioned(G_, mean);
+      refine = refine || use_svd_ ||
+               !well_conditioned(d, mean, [&](uword c) { return G_(c, c) * G_(c, c); });
     }
     fit(A, x, refine);
     // A refinement that changes w beyond half the digits tells what small pivots may hide.

@@ -13,6 +13,7 @@
 #include "least_squares.hpp"
 #include "moving_basis.hpp"
 #include "observation.hpp"
+#include "small_solve.hpp"
 
 namespace gasg21 {
 
@@ -31,7 +32,9 @@ class MovingFit {
   /// e'e of the direction e = r / |r| and that of the step before.
   double overlap() const { return overlap_; }
   /// The residual is rounding error: x lies in the span of U_Omega as far as T can tell.
-  bool exact() const { return residual_ <= 4 * eps * (1 + arma::norm(w_)); }
+  bool exact() const { return residual_ <= 4 * eps * (1 + std::sqrt(squared_w_)); }
+  /// |w|.
+  T size() const { return std::sqrt(squared_w_); }
 
   /// Pre: U'U = I up to rounding.  Post: as LeastSquares::solve. x must stay until `move`.
   Solved solve(MovingBasis<T>& U, const Observation<T>& x) {
@@ -59,10 +62,8 @@ class MovingFit {
         return Solved::yes;
       }
     } else {
-      const T mean = arma::trace(G_) / T(d);
-      if (kernels::cholesky(G_.memptr(), d) < std::sqrt(eps)) return solve_with_care(U, x);
-      kernels::cholesky_solve(G_.memptr(), d, w_.memptr());
-      refine = !well_conditioned(G_, mean);
+      if (!factor(refine)) return solve_with_care(U, x);
+      kernels::ldl_solve(G_.memptr(), d, w_.memptr());
     }
     T products[2];
     U.residual(w_.memptr(), x.dense(), r_.data(), q_.data(), products);
@@ -71,10 +72,9 @@ class MovingFit {
     refined_ = refine || products[0] < T(0.01) * x.dense_norm() * x.dense_norm();
     if (refined_) {
       std::copy(q_.data(), q_.data() + d, y_.memptr());
-      if (!full) kernels::cholesky_solve(G_.memptr(), d, y_.memptr());
-      // A refinement that changes w beyond half the digits tells what small pivots may hide.
-      if (!full && arma::norm(y_) > std::sqrt(eps) * arma::norm(w_)) return solve_with_care(U, x);
-      w_ += y_;
+      if (!full) kernels::ldl_solve(G_.memptr(), d, y_.memptr());
+      if (!full && changes_w()) return solve_with_care(U, x);
+      for (uword c = 0; c < d; ++c) w_[c] += y_[c];
       products[0] -= kernels::short_dot(y_.memptr(), q_.data(), d);
     }
     finish(products[0], products[1], x);  // r'e differs from (r - U y)'e by rounding errors of x
@@ -90,6 +90,7 @@ class MovingFit {
 
  private:
   static constexpr T eps = std::numeric_limits<T>::epsilon();
+  static constexpr T root_eps = sizeof(T) == 8 ? T(1.490116e-8) : T(3.452670e-4);
 
   /// From r'r and r'e with the direction e of the last step.
   void finish(T rr, T re, const Observation<T>& x) {
@@ -97,7 +98,9 @@ class MovingFit {
     scale_ = 1 / length;
     overlap_ = double(re * scale_);
     residual_ = length / x.dense_norm();
-    w_ /= x.dense_norm();
+    const T shrink = 1 / x.dense_norm();
+    for (T& weight : w_) weight *= shrink;
+    squared_w_ = kernels::short_dot(w_.memptr(), w_.memptr(), w_.n_elem);
   }
 
   /// For few observed entries: the same on the observed rows alone, gathered.
@@ -117,25 +120,43 @@ class MovingFit {
     std::fill(e_.begin() + count_, e_.begin() + whole_blocks<T>(count_), T(0));
     kernels.sums(gathered_.data(), n_blocks, d, nullptr, e_.data(), x.values(), x.values(),
                  G_.memptr(), w_.memptr(), scratch_.data());
-    const T mean = arma::trace(G_) / T(d);
-    if (kernels::cholesky(G_.memptr(), d) < std::sqrt(eps)) return solve_with_care(U, x);
-    kernels::cholesky_solve(G_.memptr(), d, w_.memptr());
+    bool refine;
+    if (!factor(refine)) return solve_with_care(U, x);
+    kernels::ldl_solve(G_.memptr(), d, w_.memptr());
     T products[2];
     kernels.residual(gathered_.data(), n_blocks, d, w_.memptr(), x.values(), e_.data(), r_.data(),
                      q_.data(), products);
-    if (products[0] < T(0.01) || !well_conditioned(G_, mean)) {
+    if (refine || products[0] < T(0.01)) {
       std::copy(q_.data(), q_.data() + d, y_.memptr());
-      kernels::cholesky_solve(G_.memptr(), d, y_.memptr());
-      if (arma::norm(y_) > std::sqrt(eps) * arma::norm(w_)) return solve_with_care(U, x);
-      w_ += y_;
+      kernels::ldl_solve(G_.memptr(), d, y_.memptr());
+      if (changes_w()) return solve_with_care(U, x);
+      for (uword c = 0; c < d; ++c) w_[c] += y_[c];
       kernels.residual(gathered_.data(), n_blocks, d, y_.memptr(), r_.data(), e_.data(), r_.data(),
                        q_.data(), products);
     }
     U.by_rows().turn_weights(w_);
+    squared_w_ = kernels::short_dot(w_.memptr(), w_.memptr(), d);
     residual_ = std::sqrt(products[0]);
     scale_ = 1 / residual_;
     overlap_ = double(products[1] * scale_);
     return Solved::yes;
+  }
+
+  /// Factors G. False when it has too few digits; `refine` tells whether one refinement is due.
+  bool factor(bool& refine) {
+    const uword d = w_.n_elem;
+    T mean = 0;
+    for (uword c = 0; c < d; ++c) mean += G_(c, c) / T(d);
+    if (kernels::ldl(G_.memptr(), d) < root_eps) return false;
+    refine = !well_conditioned(d, mean, [&](uword c) { return 1 / G_(c, c); });
+    return true;
+  }
+
+  /// A refinement that changes w beyond half the digits tells what small pivots may hide.
+  bool changes_w() const {
+    const uword d = w_.n_elem;
+    return kernels::short_dot(y_.memptr(), y_.memptr(), d) >
+           eps * kernels::short_dot(w_.memptr(), w_.memptr(), d);
   }
 
   /// For a U_Omega that is nearly singular.
@@ -144,6 +165,7 @@ class MovingFit {
     const Solved solved = careful_->solve(U.matrix(), x);
     if (solved != Solved::yes) return solved;
     w_ = careful_->w();
+    squared_w_ = arma::dot(w_, w_);
     residual_ = careful_->residual();
     scale_ = 1 / residual_;
     refined_ = false;
@@ -165,7 +187,7 @@ class MovingFit {
   const uword* on_rows_ = nullptr;     // Omega, or null when not by rows
   uword count_ = 0;
   bool refined_ = false;
-  T residual_ = 0, scale_ = 1;
+  T residual_ = 0, scale_ = 1, squared_w_ = 0;
   double overlap_ = 0;
   std::optional<LeastSquares<T>> careful_;
 };

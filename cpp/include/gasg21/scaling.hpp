@@ -36,8 +36,9 @@ struct NoScaling {
   /// Eq. (9): the geodesic of -grad has the speed sigma = weight |w|.
   template <class Gradient, class Column>
   double turn(const Gradient& g, double eta, Column& v) const {
-    const auto sigma = arma::norm(g.w);
-    v = g.w / sigma;
+    const auto sigma = std::sqrt(kernels::short_dot(g.w.memptr(), g.w.memptr(), g.w.n_elem));
+    v.set_size(g.w.n_elem);
+    for (uword c = 0; c < v.n_elem; ++c) v[c] = g.w[c] / sigma;
     return eta * g.weight * double(sigma);
   }
 };

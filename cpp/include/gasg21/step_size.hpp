@@ -56,7 +56,7 @@ class AdaptiveStep {
 
   /// A rule in the middle of its work, for resuming.
   AdaptiveStep(const AdaptiveStepOptions& options, double mu, std::int64_t level)
-      : options_(options), mu_(mu), level_(level) {
+      : options_(options), mu_(mu), level_(level), eta_(options.eta0) {
     detail::check_eta0(options.eta0);
     require(options.mu_min < options.mu_max && std::isfinite(options.mu_max - options.mu_min),
             "mu_max=", options.mu_max, " must exceed mu_min=", options.mu_min);
@@ -65,21 +65,22 @@ class AdaptiveStep {
     require(options.max_level >= 0, "max_level=", options.max_level, " must not be below 0");
     require(level >= 0 && level <= options.max_level, "level=", level,
             " must be in [0, max_level]");
+    set_level(level);
   }
 
   double next(const Pull& pull) { return next(pull.agreement); }
   double next(double agreement) {
     mu_ = std::max(mu_ + sigmoid(-agreement), options_.mu_min);  // Eq. (10)
     if (mu_ >= options_.mu_max) {
-      if (level_ < options_.max_level) ++level_;
+      set_level(level_ < options_.max_level ? level_ + 1 : level_);
       mu_ = middle();
     } else if (mu_ <= options_.mu_min) {
       // Departs from Alg. 2: the level does not fall below 0, because that only helps where eta0
       // was too small; pinned by "the level never falls below zero".
-      level_ = std::max<std::int64_t>(level_ - 1, 0);
+      set_level(std::max<std::int64_t>(level_ - 1, 0));
       mu_ = middle();
     }
-    return eta();
+    return eta_;
   }
 
   /// The same rule at another level, mu in the middle.
@@ -88,9 +89,7 @@ class AdaptiveStep {
   }
 
   /// Eq. (12).
-  double eta() const {
-    return std::ldexp(options_.eta0, -int(std::min<std::int64_t>(level_, 4096)));
-  }
+  double eta() const { return eta_; }
   std::int64_t level() const { return level_; }
   double mu() const { return mu_; }
   const AdaptiveStepOptions& options() const { return options_; }
@@ -104,10 +103,15 @@ class AdaptiveStep {
 
  private:
   double middle() const { return (options_.mu_min + options_.mu_max) / 2; }
+  void set_level(std::int64_t level) {
+    level_ = level;
+    eta_ = std::ldexp(options_.eta0, -int(std::min<std::int64_t>(level, 4096)));
+  }
 
   AdaptiveStepOptions options_;
   double mu_;
   std::int64_t level_;
+  double eta_;
 };
 
 /// The classic eta_j = eta0 / (1 + j), which the paper calls GASG21-DM. The default eta0 is the

@@ -1,6 +1,7 @@
 // Tracker: one subspace, one update per vector. Alg. 1.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
@@ -174,17 +175,18 @@ class Tracker {
     const Solved solved = fit_.solve(U_, x_);  // step 3
     if (solved != Solved::yes) return skipped(solved);
     if (fit_.exact()) return used(StepOutcome::in_subspace);
-    const T w = arma::norm(fit_.w());
+    const T w = fit_.size();
     if (w <= std::numeric_limits<T>::epsilon())
       return report(StepOutcome::orthogonal, double(fit_.residual()));
-    gradient_.w = fit_.w();  // step 4
+    std::copy(fit_.w().begin(), fit_.w().end(), gradient_.w.begin());  // step 4
     gradient_.weight = loss_.weight(double(fit_.length()));
     metric_.learn(gradient_, double(fit_.residual()), rule_.eta());
     const Pull now = pull(double(w));
     const double eta = rule_.next(now);  // step 5, Alg. 2
     const double theta = metric_.turn(gradient_, eta, direction_);
     fit_.move(U_, direction_, theta);  // step 6
-    std::swap(previous_, gradient_);
+    std::copy(gradient_.w.begin(), gradient_.w.end(), previous_.w.begin());
+    previous_.weight = gradient_.weight;
     previous_length_ = now.length;
     keep_orthonormal();
     return used(StepOutcome::taken);
