@@ -44,7 +44,8 @@ inline Counters unpack_counters(const py::handle& h) {
 template <class T>
 py::tuple pack(const BasisLayout<T>& layout) {
   const RowBasisState<T>& rows = layout.by_rows;
-  return py::make_tuple(layout.streak, to_column_array(arma::Col<T>(layout.pull)), to_components(rows.rows), to_components(rows.A),
+  return py::make_tuple(layout.streak, to_column_array(arma::Col<T>(layout.pull)),
+                        to_components(rows.rows), to_components(rows.A),
                         to_components(rows.inverse));
 }
 

@@ -41,14 +41,14 @@ struct BlockKernels {
   void (*carry)(T* U, uword n_blocks, uword d, const Move<T>& move);
 };
 
-/// Blocks of rows whose tiles are summed at a time: 16 kB, and not so few that loading the sums
+/// Blocks of rows whose tiles are summed at a time: 32 kB, and not so few that loading the sums
 /// costs more than they do.
-inline uword chunk_blocks(uword d) { return std::max<uword>(256 / d / 4 * 4, 8); }
+inline uword chunk_blocks(uword d) { return std::max<uword>(512 / d / 4 * 4, 32); }
 
 /// Elements of memory that `sums` needs beside its results.
 template <class T>
 uword sums_scratch(uword d) {
-  return (d + d * (d + 1) / 2 + chunk_blocks(d) * d) * block_rows<T>;
+  return (d + d * (d + 1) / 2) * block_rows<T>;
 }
 
 }  // namespace gasg21::kernels
@@ -66,7 +66,8 @@ T observe(const T* x, uword n, T* out, uword& count) {
   GASG21_DISPATCH(observe(x, n, out, count));
 }
 
-/// The entries of x that are not NaN, and their rows. `values` and `rows` have room for a block more.
+/// The entries of x that are not NaN, and their rows. `values` and `rows` have room for a block
+/// more.
 template <class T>
 void compact(const T* x, uword n, uword* rows, T* values) {
   GASG21_DISPATCH(compact(x, n, rows, values));

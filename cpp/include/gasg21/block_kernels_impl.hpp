@@ -159,13 +159,11 @@ GASG21_INLINE void sums_in_two(T* U, uword n_blocks, const Move<T>* move_, const
   GASG21_UNROLL
   for (uword c = 0; c < D; ++c) moments[c] = P{};
   GASG21_UNROLL
-  for (uword c = 0; c < M; ++c)
-    GASG21_UNROLL
-    for (uword a = 0; a <= c; ++a) first[c][a] = P{};
+  for (uword c = 0; c < M; ++c) GASG21_UNROLL
+  for (uword a = 0; a <= c; ++a) first[c][a] = P{};
   GASG21_UNROLL
-  for (uword c = 0; c < N; ++c)
-    GASG21_UNROLL
-    for (uword a = 0; a <= M + c; ++a) others[c][a] = P{};
+  for (uword c = 0; c < N; ++c) GASG21_UNROLL
+  for (uword a = 0; a <= M + c; ++a) others[c][a] = P{};
   const Move<T> move = Moving ? *move_ : Move<T>{};
   for (uword from = 0; from < n_blocks; from += chunk) {
     const uword to = std::min(from + chunk, n_blocks);
@@ -208,45 +206,44 @@ GASG21_INLINE void sums_in_two(T* U, uword n_blocks, const Move<T>* move_, const
           for (uword c = 0; c < N; ++c) others[c][a] += masked[c] * column;
         }
         GASG21_UNROLL
-        for (uword c = 0; c < N; ++c)
-          GASG21_UNROLL
-          for (uword a = 0; a <= c; ++a) others[c][M + a] += masked[c] * masked[a];
+        for (uword c = 0; c < N; ++c) GASG21_UNROLL
+        for (uword a = 0; a <= c; ++a) others[c][M + a] += masked[c] * masked[a];
       }
     }
   }
   GASG21_UNROLL
   for (uword c = 0; c < D; ++c) b[c] = lane_sum<T>(moments[c]);
   GASG21_UNROLL
-  for (uword c = 0; c < M; ++c)
-    GASG21_UNROLL
-    for (uword a = 0; a <= c; ++a) G[c + a * D] = lane_sum<T>(first[c][a]);
+  for (uword c = 0; c < M; ++c) GASG21_UNROLL
+  for (uword a = 0; a <= c; ++a) G[c + a * D] = lane_sum<T>(first[c][a]);
   GASG21_UNROLL
-  for (uword c = 0; c < N; ++c)
-    GASG21_UNROLL
-    for (uword a = 0; a <= M + c; ++a) G[M + c + a * D] = lane_sum<T>(others[c][a]);
+  for (uword c = 0; c < N; ++c) GASG21_UNROLL
+  for (uword a = 0; a <= M + c; ++a) G[M + c + a * D] = lane_sum<T>(others[c][a]);
 }
 
-/// Adds to the products of the columns i, i + 1, ... (R of them) and j, j + 1, ... (C) of a chunk.
-/// Meanwhile it fetches `n_ahead` lines a block of what comes next.
+/// Adds to the products of the columns i, i + 1, ... (R of them) and j, j + 1, ... (C) of a chunk
+/// of U over what is observed of x. Meanwhile it fetches `n_ahead` lines a block of what comes
+/// next.
 template <class T, uword R, uword C, bool Diagonal>
-GASG21_INLINE void add_tile(const T* chunk, uword n_blocks, uword d, uword i, uword j, T* sums,
-                            const T* ahead, uword n_ahead) {
+GASG21_INLINE void add_tile(const T* chunk, const T* x, uword n_blocks, uword d, uword i, uword j,
+                            T* sums, const T* ahead, uword n_ahead) {
   using P = Pack<T>;
   constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T);
   P tile[R][C];
   GASG21_UNROLL
-  for (uword r = 0; r < R; ++r)
-    GASG21_UNROLL
-    for (uword c = 0; c < C; ++c)
-      if (!Diagonal || c <= r)
-        tile[r][c] = load<P>(sums + ((i + r) * (i + r + 1) / 2 + j + c) * lanes);
-  for (uword b = 0; b < n_blocks; ++b, chunk += d * L, ahead += d * L) {
+  for (uword r = 0; r < R; ++r) GASG21_UNROLL
+  for (uword c = 0; c < C; ++c)
+    if (!Diagonal || c <= r)
+      tile[r][c] = load<P>(sums + ((i + r) * (i + r + 1) / 2 + j + c) * lanes);
+  for (uword b = 0; b < n_blocks; ++b, chunk += d * L, x += L, ahead += d * L) {
     for (uword k = 0; k < n_ahead; ++k) GASG21_PREFETCH(ahead + k * L);
     GASG21_UNROLL
     for (uword part = 0; part < L; part += lanes) {
+      const P seen = load<P>(x + part);
       P left[R];
       GASG21_UNROLL
-      for (uword r = 0; r < R; ++r) left[r] = load<P>(chunk + (i + r) * L + part);
+      for (uword r = 0; r < R; ++r)
+        left[r] = where_observed(seen, load<P>(chunk + (i + r) * L + part));
       GASG21_UNROLL
       for (uword c = 0; c < C; ++c) {
         const P right = Diagonal ? left[Diagonal ? c : 0] : load<P>(chunk + (j + c) * L + part);
@@ -257,11 +254,9 @@ GASG21_INLINE void add_tile(const T* chunk, uword n_blocks, uword d, uword i, uw
     }
   }
   GASG21_UNROLL
-  for (uword r = 0; r < R; ++r)
-    GASG21_UNROLL
-    for (uword c = 0; c < C; ++c)
-      if (!Diagonal || c <= r)
-        store(sums + ((i + r) * (i + r + 1) / 2 + j + c) * lanes, tile[r][c]);
+  for (uword r = 0; r < R; ++r) GASG21_UNROLL
+  for (uword c = 0; c < C; ++c)
+    if (!Diagonal || c <= r) store(sums + ((i + r) * (i + r + 1) / 2 + j + c) * lanes, tile[r][c]);
 }
 
 /// d columns in tiles of nearly the same width: 5, 4 or 3 with 32 registers; with 16 of them 3, and
@@ -277,7 +272,8 @@ struct Tiling {
 };
 
 template <class T>
-GASG21_INLINE void add_tiles(const T* chunk, uword n_blocks, uword d, T* sums, const T* ahead) {
+GASG21_INLINE void add_tiles(const T* chunk, const T* x, uword n_blocks, uword d, T* sums,
+                             const T* ahead) {
   constexpr uword A = bytes == 64 ? 5 : 4, B = A - 1, C = A - 2;  // the widths that occur
   const Tiling tiling(d);
   const uword n_tiles = tiling.count * (tiling.count + 1) / 2, share = (d + n_tiles - 1) / n_tiles;
@@ -289,15 +285,15 @@ GASG21_INLINE void add_tiles(const T* chunk, uword n_blocks, uword d, T* sums, c
       const uword lines = std::min(share, d - fetched);
       const T* next = ahead + fetched * block_rows<T>;
       fetched += lines;
-#define GASG21_TILE(R, K)                                                         \
-  if (rows == (R) && columns == (K)) {                                            \
-    add_tile<T, R, K, false>(chunk, n_blocks, d, i, j, sums, next, lines);        \
-    continue;                                                                     \
+#define GASG21_TILE(R, K)                                                     \
+  if (rows == (R) && columns == (K)) {                                        \
+    add_tile<T, R, K, false>(chunk, x, n_blocks, d, i, j, sums, next, lines); \
+    continue;                                                                 \
   }
-#define GASG21_DIAGONAL_TILE(R)                                                   \
-  if (s == t && rows == (R)) {                                                    \
-    add_tile<T, R, R, true>(chunk, n_blocks, d, i, j, sums, next, lines);         \
-    continue;                                                                     \
+#define GASG21_DIAGONAL_TILE(R)                                              \
+  if (s == t && rows == (R)) {                                               \
+    add_tile<T, R, R, true>(chunk, x, n_blocks, d, i, j, sums, next, lines); \
+    continue;                                                                \
   }
       GASG21_DIAGONAL_TILE(A)
       GASG21_DIAGONAL_TILE(B)
@@ -318,17 +314,17 @@ GASG21_INLINE void add_tiles(const T* chunk, uword n_blocks, uword d, T* sums, c
 /// the chunk.
 template <class T, uword D, bool Full, bool Moving, int K>
 GASG21_INLINE void take_rows(T* const (&u)[K], T* const (&e)[K], const T* const (&x)[K],
-                             const T* const (&last)[K], uword d_, const Move<T>* move,
-                             T* const (&out)[K], T* moments, Pack<T>& across) {
+                             const T* const (&last)[K], uword d_, const Move<T>* move, T* moments,
+                             Pack<T>& across) {
   using P = Pack<T>;
   constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T);
   const uword d = D ? D : d_;
-  P shift[K], seen[K], value[K];
+  P shift[K], value[K];
   if constexpr (Moving) find_shift<T, D>(u, e, d, *move, shift);
   GASG21_UNROLL
   for (int k = 0; k < K; ++k) {
-    seen[k] = load<P>(x[k]);
-    value[k] = Full ? seen[k] : where_observed(seen[k], seen[k]);
+    const P seen = load<P>(x[k]);
+    value[k] = Full ? seen : where_observed(seen, seen);
     if constexpr (Full) across += value[k] * load<P>(last[k]);
   }
   for (uword c = 0; c < d; ++c) {
@@ -342,7 +338,6 @@ GASG21_INLINE void take_rows(T* const (&u)[K], T* const (&e)[K], const T* const 
         store(u[k] + c * L, column);
       }
       moment += column * value[k];
-      if constexpr (!Full) store(out[k] + c * L, where_observed(seen[k], column));
     }
     store(moments + c * lanes, moment);
   }
@@ -356,9 +351,9 @@ GASG21_INLINE T sums_in_tiles(T* U, uword n_blocks, uword d_, const Move<T>* mov
   constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T), parts = L / lanes;
   constexpr int K = 4;
   const uword d = D ? D : d_, pairs = d * (d + 1) / 2, chunk = chunk_blocks(d);
-  T *moments = scratch, *products = moments + d * L, *rows = products + pairs * L;
-  std::fill(moments, Full ? products : rows, T(0));
-  T *u[K], *e[K], *out[K], *u1[1], *e1[1], *out1[1];
+  T *moments = scratch, *products = moments + d * L;
+  std::fill(moments, Full ? products : products + pairs * L, T(0));
+  T *u[K], *e[K], *u1[1], *e1[1];
   const T *at[K], *before[K], *at1[1], *before1[1];
   P across = P{};
   for (uword from = 0; from < n_blocks; from += chunk) {
@@ -366,25 +361,24 @@ GASG21_INLINE T sums_in_tiles(T* U, uword n_blocks, uword d_, const Move<T>* mov
     uword g = 0;
     for (; g + K <= n_packs; g += K) {
       rows_from(g, d, U + from * d * L, u);
-      rows_from(g, d, rows, out);
       entries_from(g, x + from * L, at);
       entries_from(g, last + from * L, before);
       if constexpr (Moving) entries_from(g, move->e + from * L, e);
       GASG21_UNROLL
-      for (uword k = 0; k < uword(K); k += parts) GASG21_PREFETCH(next + from * L + (g + k) * lanes);
-      take_rows<T, D, Full, Moving>(u, e, at, before, d, move, out, moments, across);
+      for (uword k = 0; k < uword(K); k += parts)
+        GASG21_PREFETCH(next + from * L + (g + k) * lanes);
+      take_rows<T, D, Full, Moving>(u, e, at, before, d, move, moments, across);
     }
     for (; g < n_packs; ++g) {
       rows_from(g, d, U + from * d * L, u1);
-      rows_from(g, d, rows, out1);
       entries_from(g, x + from * L, at1);
       entries_from(g, last + from * L, before1);
       if constexpr (Moving) entries_from(g, move->e + from * L, e1);
-      take_rows<T, D, Full, Moving>(u1, e1, at1, before1, d, move, out1, moments, across);
+      take_rows<T, D, Full, Moving>(u1, e1, at1, before1, d, move, moments, across);
     }
     if constexpr (!Full) {
       const uword here = n_packs / parts, next_here = std::min(from + here, n_blocks - 1);
-      add_tiles<T>(rows, here, d, products, U + next_here * d * L);
+      add_tiles<T>(U + from * d * L, x + from * L, here, d, products, U + next_here * d * L);
     }
   }
   for (uword c = 0; c < d; ++c) {
@@ -519,8 +513,8 @@ GASG21_INLINE void residual_of_many(const T* U, uword n_blocks, uword d, const T
   products[1] = lane_sum<T>(re);
 }
 
-/// column[i] -= sum_k G[i + k d] factors[k] for i in [from, to), as far as whole registers go, K at a
-/// time. Returns where it stopped.
+/// column[i] -= sum_k G[i + k d] factors[k] for i in [from, to), as far as whole registers go, K at
+/// a time. Returns where it stopped.
 template <class T, int K>
 GASG21_INLINE uword subtract_columns(const T* G, uword d, uword count, const T* factors, T* column,
                                      uword from, uword to) {
@@ -533,8 +527,7 @@ GASG21_INLINE uword subtract_columns(const T* G, uword d, uword count, const T* 
     for (uword c = 0; c < count; ++c) {
       const P factor = broadcast<P>(factors[c]);
       GASG21_UNROLL
-      for (int k = 0; k < K; ++k)
-        sum[k] = sum[k] - load<P>(G + c * d + from + k * lanes) * factor;
+      for (int k = 0; k < K; ++k) sum[k] = sum[k] - load<P>(G + c * d + from + k * lanes) * factor;
     }
     GASG21_UNROLL
     for (int k = 0; k < K; ++k) store(column + from + k * lanes, sum[k]);

@@ -15,8 +15,8 @@ namespace gasg21 {
 
 enum class Solved { yes, too_few_entries, rank_deficient };
 
-/// Whether the eigenvalues of G, of which none exceeds 1, surely are above 0.01: the others' product
-/// is largest when they are equal, so the smallest is at least mean / e prod(pivot / mean).
+/// Whether the eigenvalues of G, of which none exceeds 1, surely are above 0.01: the others'
+/// product is largest when they are equal, so the smallest is at least mean / e prod(pivot / mean).
 /// `pivot(c)` is that of column c, and `mean` that of the diagonal of G.
 template <class T, class Pivot>
 bool well_conditioned(uword d, T mean, Pivot&& pivot) {

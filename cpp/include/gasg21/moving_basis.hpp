@@ -131,9 +131,8 @@ class MovingBasis {
   /// x'e with the direction e of the last step when nothing is missing.
   T sums(const T* x, T* G, T* b) {
     const auto step = this->step();
-    const T across =
-        kernels().sums(blocks_.data(), n_blocks(), d_, moving_ ? &step : nullptr, e_.data(), x,
-                       next_ ? next_ : x, G, b, scratch_.data());
+    const T across = kernels().sums(blocks_.data(), n_blocks(), d_, moving_ ? &step : nullptr,
+                                    e_.data(), x, next_ ? next_ : x, G, b, scratch_.data());
     moving_ = false;
     next_ = nullptr;
     return across;

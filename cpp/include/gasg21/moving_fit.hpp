@@ -109,13 +109,11 @@ class MovingFit {
     const auto& kernels = kernels::block_kernels<T>(d);
     on_rows_ = x.rows();
     count_ = x.count();
-    if (const T* next = U.expected())
-      for (uword i = 0; i < U.n(); i += kernels::block_rows<T>) GASG21_PREFETCH(next + i);
-    U.expect(nullptr);
     gathered_.resize(whole_blocks<T>(U.n()) * d);
     e_.resize(r_.size());
     scratch_.resize(kernels::sums_scratch<T>(d));
-    U.by_rows().gather(on_rows_, count_, gathered_.data());
+    U.by_rows().gather(on_rows_, count_, gathered_.data(), U.expected());
+    U.expect(nullptr);
     for (uword k = 0; k < count_; ++k) e_[k] = U.direction(on_rows_[k]);
     std::fill(e_.begin() + count_, e_.begin() + whole_blocks<T>(count_), T(0));
     kernels.sums(gathered_.data(), n_blocks, d, nullptr, e_.data(), x.values(), x.values(),

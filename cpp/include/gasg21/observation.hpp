@@ -240,8 +240,9 @@ class Observation {
   }
 
  private:
-  /// Measured: below this share it is faster to gather the observed rows than to pass over all.
-  bool is_few(uword count) const { return count * 4 <= n_; }
+  /// Measured: below this share it is faster to gather the observed rows than to pass over all,
+  /// unless all of them are soon passed over.
+  bool is_few(uword count) const { return count * 4 <= n_ && n_ >= 512; }
 
   /// Counts, too.
   T dense_square() { return kernels::observe(dense_.data(), n_, dense_.data(), count_); }

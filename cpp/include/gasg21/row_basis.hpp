@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "aligned.hpp"
 #include "config.hpp"
@@ -32,27 +34,25 @@ class RowBasis {
   const RowBasisState<T>& state() const { return s_; }
 
   /// n x d, orthonormal.
-  arma::Mat<T> matrix() const {
-    const uword n = s_.rows.n_cols, d = s_.A.n_rows;
-    arma::Mat<T> U(n, d);
-    for (uword i = 0; i < n; ++i)
-      for (uword c = 0; c < d; ++c)
-        U(i, c) = kernels::short_dot(s_.rows.colptr(i), s_.A.colptr(c), d);
-    return U;
-  }
+  arma::Mat<T> matrix() const { return turned().t(); }
 
-  /// The given rows, not turned by A, as blocks of the kernels; zeros up to whole blocks.
-  void gather(const uword* at, uword count, T* blocks) const {
-    constexpr uword L = kernels::block_rows<T>;
-    const uword d = s_.A.n_rows;
-    for (uword first = 0; first < count; first += L, blocks += d * L) {
-      const uword here = std::min(L, count - first);
-      if (here < L) std::fill(blocks, blocks + d * L, T(0));
-      for (uword l = 0; l < here; ++l) {
-        const T* row = s_.rows.colptr(at[first + l]);
-        for (uword c = 0; c < d; ++c) blocks[c * L + l] = row[c];
+  /// The given rows, not turned by A, as blocks of the kernels; zeros up to whole blocks. Meanwhile
+  /// it fetches the vector `next` of n entries, unless null.
+  void gather(const uword* at, uword count, T* blocks, const T* next) const {
+    with_columns<1>([&](auto columns) {
+      constexpr uword L = kernels::block_rows<T>;
+      const uword d = columns(), n = s_.rows.n_cols, lines = next ? n / count + 1 : 0;
+      for (uword first = 0; first < count; first += L, blocks += d * L) {
+        const uword here = std::min(L, count - first);
+        if (here < L) std::fill(blocks, blocks + d * L, T(0));
+        for (uword l = 0; l < here; ++l) {
+          const T* row = s_.rows.memptr() + at[first + l] * d;
+          for (uword c = 0; c < d; ++c) blocks[c * L + l] = row[c];
+        }
+        for (uword k = 0; k < lines && (first / L * lines + k) * L < n; ++k)
+          GASG21_PREFETCH(next + (first / L * lines + k) * L);
       }
-    }
+    });
   }
 
   /// The weights in U of weights w in the rows that are not turned: w := A^-1 w.
@@ -94,17 +94,48 @@ class RowBasis {
 
   /// rows += factor e z'.
   void add(const uword* at, uword count, const T* e, T factor, const T* z) {
+    with_columns<1>([&](auto columns) {
+      const uword d = columns();
+      for (uword k = 0; k < count; ++k) {
+        T* row = s_.rows.memptr() + at[k] * d;
+        const T amount = factor * e[k];
+        for (uword c = 0; c < d; ++c) row[c] += amount * z[c];
+      }
+    });
+  }
+
+  /// Calls work(columns), where columns() is d: a constant when d is small, for short loops.
+  template <uword D, class Work>
+  void with_columns(Work&& work) const {
     const uword d = s_.A.n_rows;
-    for (uword k = 0; k < count; ++k) {
-      T* row = s_.rows.colptr(at[k]);
-      const T amount = factor * e[k];
-      for (uword c = 0; c < d; ++c) row[c] += amount * z[c];
-    }
+    if (d == D)
+      work(std::integral_constant<uword, D>{});
+    else if constexpr (D < 10)
+      with_columns<D + 1>(work);
+    else
+      work([d] { return d; });
+  }
+
+  /// The rows, turned by A; d x n.
+  arma::Mat<T> turned() const {
+    const uword n = s_.rows.n_cols;
+    arma::Mat<T> all(s_.A.n_rows, n, arma::fill::zeros);
+    const arma::Mat<T> At = s_.A.t();
+    with_columns<1>([&](auto columns) {
+      const uword d = columns();
+      for (uword i = 0; i < n; ++i) {
+        const T* row = s_.rows.memptr() + i * d;
+        T* out = all.memptr() + i * d;
+        for (uword k = 0; k < d; ++k)
+          for (uword c = 0; c < d; ++c) out[c] += row[k] * At.memptr()[c + k * d];
+      }
+    });
+    return all;
   }
 
   /// A := I, its turns carried out in all rows.
   void carry_out() {
-    s_.rows = matrix().t();
+    s_.rows = turned();
     s_.A.eye();
     s_.inverse.eye();
   }
