@@ -126,10 +126,12 @@ def section(entry: Chapter) -> str:
 
 
 def figure(image: Picture) -> str:
-    """Return a figure with its caption."""
-    kind = "wide" if image.wide else "plain"
-    picture = f'<img class="{kind}" src="{image.address}" alt="{escape(image.alternative)}">'
-    return f'<figure id="figure-{image.stem}"><div class="box">{picture}</div><figcaption>{escape(image.caption)}</figcaption></figure>\n'
+    """Return a figure with its caption, as large as it was drawn."""
+    size = f'width="{image.width}" height="{image.height}"'
+    picture = f'<img src="{image.address}" {size} alt="{escape(image.alternative)}">'
+    kind = ' class="wide"' if image.width > 1.5 * image.height else ""
+    caption = f"<figcaption>{escape(image.caption)}</figcaption>"
+    return f'<figure id="figure-{image.stem}"{kind}><div class="box">{picture}</div>{caption}</figure>\n'
 
 
 def numbers(table: Table) -> str:

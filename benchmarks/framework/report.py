@@ -27,7 +27,8 @@ class Picture:
     png: bytes
     caption: str
     alternative: str
-    wide: bool
+    width: int  # on the page
+    height: int
 
     @property
     def address(self) -> str:
@@ -59,8 +60,8 @@ def picture(stem: str, figure, experiment: Experiment) -> Picture:
     caption = figure.get_label() or f"{places_of(experiment)} of the paper, remade: {experiment.TITLE}"
     panels = [panel(axes) for axes in figure.axes]
     alternative = f"{caption.rstrip('.')}. Panels: " + "; ".join(text for text in panels if text) + "."
-    width, height = figure.get_size_inches()
-    return Picture(stem, buffer.getvalue(), caption, alternative, width > 1.5 * height)
+    width, height = (round(100 * inches) for inches in figure.get_size_inches())
+    return Picture(stem, buffer.getvalue(), caption, alternative, width, height)
 
 
 def panel(axes) -> str:
