@@ -58,7 +58,8 @@ def list_all(known: list[Experiment], directory: Path) -> None:
         there = f"{record['state']}, {records.age(record)}, {records.origin(record)}" if record else "none"
         data = ", ".join(experiment.DATA) or "none"
         rows.append([name_of(experiment), places_of(experiment), data, there, experiment.TITLE])
-    print(grid(["name", "in the paper", "data", f"result in {os.path.relpath(directory)}", "title"], rows))
+    here = directory.relative_to(Path.cwd()) if directory.is_relative_to(Path.cwd()) else directory
+    print(grid(["name", "in the paper", "data", f"result in {here}", "title"], rows))
     print("\npython -m benchmarks NAME... or all runs them, --quick in seconds each; --help says more.")
 
 
@@ -84,7 +85,11 @@ def run(arguments: list[str], known: list[Experiment]) -> int:
 
 def main(arguments: list[str], known: list[Experiment] | None = None) -> int:
     """Do what the command line asks for; return the exit code."""
-    known = all_experiments() if known is None else known
+    try:
+        known = all_experiments() if known is None else known
+    except ModuleNotFoundError as error:
+        print(f"{error}: scripts/bootstrap installs what the experiments need", file=sys.stderr)
+        return 1
     if arguments[:1] == ["report"]:
         options = report_parser().parse_args(arguments[1:])
         return report.write(known, options.results, options.output or options.results / "report.html")
@@ -92,4 +97,5 @@ def main(arguments: list[str], known: list[Experiment] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    sys.stdout.reconfigure(errors="replace")  # a console may lack the signs
     sys.exit(main(sys.argv[1:]))

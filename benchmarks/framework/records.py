@@ -93,7 +93,7 @@ def path_of(experiment: Experiment, directory: Path) -> Path:
 def load(experiment: Experiment, directory: Path) -> Record | None:
     """Return the stored record, if there is one."""
     path = path_of(experiment, directory)
-    return json.loads(path.read_text()) if path.exists() else None
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
 
 
 def save(experiment: Experiment, directory: Path, record: Record) -> Path:
@@ -102,7 +102,7 @@ def save(experiment: Experiment, directory: Path, record: Record) -> Path:
     directory.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_suffix(".part")
     lines = [f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in record.items()]
-    unfinished.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    unfinished.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
     unfinished.replace(path)
     return path
 

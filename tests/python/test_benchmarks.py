@@ -51,7 +51,7 @@ def start(directory, known, *arguments):
 
 
 def stored(directory, name="fake"):
-    return json.loads((directory / f"{name}.json").read_text())
+    return json.loads((directory / f"{name}.json").read_text(encoding="utf-8"))
 
 
 def test_the_list_says_what_there_is(directory, capsys):
@@ -60,7 +60,7 @@ def test_the_list_says_what_there_is(directory, capsys):
     capsys.readouterr()
     assert start(directory, known) == 0
     one, other = capsys.readouterr().out.splitlines()[1:3]
-    commit = stored(directory, "one-thing")["commit"][:10]
+    commit = records.origin(stored(directory, "one-thing"))
     for word in ("one-thing", "Fig. 4", "The title of one_thing", "done, just made", commit):
         assert word in one
     for word in ("other", "Table V", "hopkins155", "none"):
@@ -72,7 +72,7 @@ def test_a_result_says_where_it_comes_from(directory):
     record = stored(directory)
     assert record["name"] == "fake"
     assert record["state"] == "done"
-    assert len(record["commit"]) == 40
+    assert record["commit"] == records.git("rev-parse", "HEAD")
     assert isinstance(record["dirty"], bool)
     assert set(record["versions"]) == {"python", "numpy", "scipy", "scikit-learn", "gasg21", "blas"}
     assert record["machine"]["cores"] == os.cpu_count()
