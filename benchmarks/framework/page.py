@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -62,19 +63,38 @@ def notice(chapters: list[Chapter]) -> str:
 
 
 def overview(chapters: list[Chapter]) -> str:
-    """Return the counts of the verdicts, all claims, and what was not run."""
-    pairs = [(entry, claim) for entry in chapters for claim in entry.claims]
-    counts = "".join(
-        f"<li><b>{sum(claim.verdict is verdict for _, claim in pairs)}</b> {verdict_text(verdict)}</li>"
-        for verdict in Verdict
+    """Return the counts of the verdicts, the experiments with theirs, and all claims."""
+    claims = [claim for entry in chapters for claim in entry.claims]
+    counts = "".join(f"<li><b>{count(claims, verdict)}</b> {verdict_text(verdict)}</li>" for verdict in Verdict)
+    groups = "".join(
+        f'<tr class="group"><th colspan="4">{link(entry)}</th></tr>\n'
+        + "".join(claim_row(claim, with_reason=False) for claim in entry.claims)
+        for entry in chapters
+        if entry.claims
     )
-    rows = "".join(claim_row(claim, link(entry)) for entry, claim in pairs)
-    absent = "".join(f"<li>{link(entry)}: {escape(entry.problem)}</li>\n" for entry in chapters if entry.problem)
-    missing = f"<h3>Not shown</h3>\n<ul>\n{absent}</ul>\n" if absent else ""
-    return f"""<h2 id="claims">The paper's claims</h2>
+    return f"""<h2>Summary</h2>
 <ul class="counts">{counts}</ul>
-{missing}{claims_table(rows, "<th>experiment</th>")}
+{contents(chapters)}
+<h2 id="claims">All claims of the paper</h2>
+{claims_table(groups)}
 """
+
+
+def contents(chapters: list[Chapter]) -> str:
+    """Return a table of the experiments: how many claims hold, or why it was not run."""
+    rows = []
+    for entry in chapters:
+        cells = "".join(f'<td class="number">{count(entry.claims, verdict)}</td>' for verdict in Verdict)
+        outcome = f'<td colspan="3" class="why">{escape(entry.problem)}</td>' if entry.problem else cells
+        rows.append(f"<tr><td>{places_of(entry.experiment)}</td><td>{link(entry)}</td>{outcome}</tr>\n")
+    verdicts = "".join(f'<th class="number">{verdict_text(verdict)}</th>' for verdict in Verdict)
+    head = f"<thead><tr><th>in the paper</th><th>experiment</th>{verdicts}</tr></thead>"
+    return f'<div class="box"><table class="numbers">{head}<tbody>\n{"".join(rows)}</tbody></table></div>'
+
+
+def count(claims: list[Claim], verdict: Verdict) -> int:
+    """Return how many claims have this verdict."""
+    return sum(claim.verdict is verdict for claim in claims)
 
 
 def link(entry: Chapter) -> str:
@@ -87,19 +107,18 @@ def verdict_text(verdict: Verdict) -> str:
     return f'<span class="verdict {CLASSES[verdict]}">{SIGNS[verdict]} {escape(verdict.value)}</span>'
 
 
-def claim_row(claim: Claim, origin: str = "") -> str:
-    """Return a claim as a row, with the link to its experiment where it is not in it."""
-    reason = f'<span class="reason">{escape(claim.reason)}</span>' if claim.reason else ""
-    last = f'<td data-name="experiment">{origin}</td>' if origin else ""
+def claim_row(claim: Claim, with_reason: bool = True) -> str:
+    """Return a claim as a row."""
+    reason = f'<span class="reason">{escape(claim.reason)}</span>' if claim.reason and with_reason else ""
     return (
         f'<tr><td>{escape(claim.text)}</td><td data-name="paper">{escape(claim.paper)}</td>'
-        f'<td data-name="ours">{escape(claim.ours)}</td><td>{verdict_text(claim.verdict)}{reason}</td>{last}</tr>\n'
+        f'<td data-name="ours">{escape(claim.ours)}</td><td>{verdict_text(claim.verdict)}{reason}</td></tr>\n'
     )
 
 
-def claims_table(rows: str, more: str = "") -> str:
+def claims_table(rows: str) -> str:
     """Return the table round rows of claims."""
-    head = f"<thead><tr><th>claim</th><th>paper</th><th>ours</th><th>verdict</th>{more}</tr></thead>"
+    head = "<thead><tr><th>claim</th><th>paper</th><th>ours</th><th>verdict</th></tr></thead>"
     return f'<div class="box"><table class="claims">{head}<tbody>\n{rows}</tbody></table></div>'
 
 
@@ -107,7 +126,7 @@ def section(entry: Chapter) -> str:
     """Return all of one experiment."""
     experiment = entry.experiment
     shows, _, more = experiment.__doc__.strip().partition("\n")
-    paragraphs = "".join(f"<p>{escape(text.strip())}</p>\n" for text in more.strip().split("\n\n") if text.strip())
+    paragraphs = "".join(f"<p>{prose(text.strip())}</p>\n" for text in more.split("\n\n") if text.strip())
     labels = ", ".join(f"<code>{escape(label)}</code>" for label in experiment.LABELS)
     body = f'<p class="notice">{escape(entry.problem[:1].upper() + entry.problem[1:])}</p>' if entry.problem else ""
     body += "".join(figure(image) for image in entry.pictures)
@@ -117,12 +136,17 @@ def section(entry: Chapter) -> str:
     return f"""<section id="{entry.name}">
 <h2>{escape(experiment.TITLE)}</h2>
 <p class="soft">{places_of(experiment)} of the paper ({labels})</p>
-<p><strong>{escape(shows)}</strong></p>
+<p><strong>{prose(shows)}</strong></p>
 {paragraphs}{body}
 {facts(entry)}
 <p><a href="#claims">All claims</a></p>
 </section>
 """
+
+
+def prose(text: str) -> str:
+    """Return a docstring's text, with what stands in backticks as code."""
+    return re.sub(r"(`+)(.+?)\1", r"<code>\2</code>", escape(text))
 
 
 def figure(image: Picture) -> str:
@@ -153,7 +177,7 @@ def numbers(table: Table) -> str:
 
 def is_number(value: Cell) -> bool:
     """Tell whether a cell is a number, or nothing in the place of one."""
-    return value is None or not isinstance(value, str) or value[:1].isdigit()
+    return not isinstance(value, str) or bool(re.match(r"[-<>≤≥~]?\s?\d", value))
 
 
 def facts(entry: Chapter) -> str:
@@ -161,11 +185,11 @@ def facts(entry: Chapter) -> str:
     lines = {"data needed": escape(", ".join(entry.experiment.DATA) or "none")}
     record = entry.record
     if record:
-        settings = ", ".join(f"{name} = {value}" for name, value in record["settings"].items())
+        settings = [escape(f"{name}: {value}") for name, value in record["settings"].items()]
         processor = f"{record['machine']['cpu']}, {record['machine']['cores']} cores, one thread used"
         versions = ", ".join(f"{name} {version}" for name, version in record["versions"].items())
         lines |= {
-            "settings": escape(settings),
+            "settings": "<br>".join(settings),
             "seeds": f"{record['seeds']}{', quick' if record['quick'] else ''}",
             "took": duration(record["duration"]),
             "machine": escape(processor),

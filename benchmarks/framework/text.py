@@ -52,4 +52,5 @@ def claim_text(claim: Claim) -> str:
 def counts_text(claims: list[Claim]) -> str:
     """Return how many claims hold, do not hold, can't be checked."""
     counts = {verdict: sum(claim.verdict is verdict for claim in claims) for verdict in Verdict}
-    return ", ".join(f"{count} {verdict.value}" for verdict, count in counts.items() if count) or "no claims"
+    words = {Verdict.HOLDS: "hold", Verdict.FAILS: "do not", Verdict.UNCHECKED: "can't be checked"}
+    return f"of {len(claims)} claims " + ", ".join(f"{counts[verdict]} {word}" for verdict, word in words.items())

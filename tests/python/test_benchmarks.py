@@ -100,7 +100,7 @@ def test_claims_and_tables_are_printed(directory, capsys):
     assert "does not hold: the other is fast too" in text
     assert "  Q  LBF, paper  LBF, ours  LRR, paper" in text
     assert "  3  0.123       -          12345       1e-09      none             3" in text
-    assert "done: 1 holds, 1 does not hold, 1 can't be checked" in text
+    assert "done: of 3 claims 1 hold, 1 do not, 1 can't be checked" in text
 
 
 def test_a_result_that_is_there_is_kept(directory, capsys):

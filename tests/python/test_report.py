@@ -83,7 +83,7 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag, attributes):
         self.tags.append((tag, dict(attributes)))
-        if tag not in ("meta", "link", "img"):
+        if tag not in ("meta", "link", "img", "br"):
             self.open.append(tag)
 
     def handle_endtag(self, tag):
@@ -121,16 +121,19 @@ def test_anchors_are_unique_and_there(page):
 def test_the_summary(page):
     assert "2 ✓ holds 2 ✗ does not hold 2 ? can't be checked" in page.text
     links = [attributes["href"] for attributes in page.all("a")]
-    assert links.count("#first-one") == links.count("#second") == 3  # one a claim
-    assert "absent : not run: hopkins155 is not there: <http://example.org/> has it" in page.text
-    assert "never-run : not run: no result is stored" in page.text
+    assert links.count("#first-one") == links.count("#second") == 2  # in the contents and above its claims
+    assert "Fig. 4 first-one 1 1 1 Table V second 1 1 1" in page.text
+    assert "absent not run: hopkins155 is not there: <http://example.org/> has it" in page.text
+    assert "never-run not run: no result is stored" in page.text
+    assert page.text.count("The angle falls & falls") == 4  # in the summary and in its experiment
+    assert page.text.count("the other is fast too") == 2
 
 
 def test_an_experiment_says_it_all(page):
     for words in (
         *("The title of first_one", "Fig. 4 of the paper ( fig:convergence )", "It shows <nothing> & takes no time."),
         *("It is <100 times faster", "the other is fast too", "The image shows it", "the image is not at hand"),
-        *("settings n = 20", "seeds 5", "cores, one thread used", "versions python 3."),
+        *("settings n: 20", "seeds 5", "cores, one thread used", "versions python 3."),
         *("python -m benchmarks first-one", "python -m benchmarks absent --data DIRECTORY", "A note."),
     ):
         assert words in page.text
@@ -165,8 +168,8 @@ def test_what_fails_is_shown_as_failed(tmp_path, capsys):
     main(["third", "--results", str(tmp_path)], drawn)
     assert main(["report", "--results", str(tmp_path)], drawn) == 1
     page = Page(tmp_path / "report.html")
-    assert "other : failed: ZeroDivisionError: division by zero" in page.text
-    assert "third : failed: its result can't be shown: KeyError: 'nothing'" in page.text
+    assert "other failed: ZeroDivisionError: division by zero" in page.text
+    assert "third failed: its result can't be shown: KeyError: 'nothing'" in page.text
     assert "KeyError" in capsys.readouterr().err
 
 
