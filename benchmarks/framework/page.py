@@ -84,12 +84,13 @@ def contents(chapters: list[Chapter]) -> str:
     """Return a table of the experiments: how many claims hold, or why it was not run."""
     rows = []
     for entry in chapters:
-        cells = "".join(f'<td class="number">{count(entry.claims, verdict)}</td>' for verdict in Verdict)
-        outcome = f'<td colspan="3" class="why">{escape(entry.problem)}</td>' if entry.problem else cells
-        rows.append(f"<tr><td>{places_of(entry.experiment)}</td><td>{link(entry)}</td>{outcome}</tr>\n")
+        problem = f'<span class="reason">{escape(entry.problem)}</span>' if entry.problem else ""
+        numbers = ["-" if entry.problem else count(entry.claims, verdict) for verdict in Verdict]
+        cells = "".join(f'<td class="number">{number}</td>' for number in numbers)
+        rows.append(f"<tr><td>{places_of(entry.experiment)}</td><td>{link(entry)}{problem}</td>{cells}</tr>\n")
     verdicts = "".join(f'<th class="number">{verdict_text(verdict)}</th>' for verdict in Verdict)
     head = f"<thead><tr><th>in the paper</th><th>experiment</th>{verdicts}</tr></thead>"
-    return f'<div class="box"><table class="numbers">{head}<tbody>\n{"".join(rows)}</tbody></table></div>'
+    return f'<div class="box"><table class="numbers contents">{head}<tbody>\n{"".join(rows)}</tbody></table></div>'
 
 
 def count(claims: list[Claim], verdict: Verdict) -> int:
@@ -104,7 +105,7 @@ def link(entry: Chapter) -> str:
 
 def verdict_text(verdict: Verdict) -> str:
     """Return a verdict as sign and word; the colour only repeats them."""
-    return f'<span class="verdict {CLASSES[verdict]}">{SIGNS[verdict]} {escape(verdict.value)}</span>'
+    return f'<span class="verdict {CLASSES[verdict]}">{SIGNS[verdict]} <span>{escape(verdict.value)}</span></span>'
 
 
 def claim_row(claim: Claim, with_reason: bool = True) -> str:
@@ -176,8 +177,8 @@ def numbers(table: Table) -> str:
 
 
 def is_number(value: Cell) -> bool:
-    """Tell whether a cell is a number, or nothing in the place of one."""
-    return not isinstance(value, str) or bool(re.match(r"[-<>≤≥~]?\s?\d", value))
+    """Tell whether a cell is a number, perhaps with a sign or a unit, or nothing in the place of one."""
+    return not isinstance(value, str) or bool(re.match(r"[-<>≤≥~]?\s?\d.{0,8}$", value))
 
 
 def facts(entry: Chapter) -> str:
