@@ -12,11 +12,12 @@ from pathlib import Path
 import matplotlib.image
 import pytest
 
-from benchmarks.__main__ import main
+from benchmarks.__main__ import RESULTS, main
 from benchmarks.framework.experiment import MissingData
 from fake_experiment import fake
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+in_chromium = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 
 # Runs in the page: what a reader would meet.
 PROBE = """
@@ -189,18 +190,39 @@ def browse(path, *options):
     return child.stdout
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
-@pytest.mark.parametrize("width", [360, 1200])
-def test_in_a_browser(report, tmp_path, width):
+def probe(report, width, directory, on_paper=False):
+    """Return what a reader meets at this width, on a screen or on paper."""
     page = report.read_text(encoding="utf-8").replace("</body>", PROBE + "</body>")
-    (tmp_path / "probed.html").write_text(page, encoding="utf-8")
-    frame = tmp_path / "frame.html"
+    if on_paper:
+        page = page.replace("@media screen", "@media speech").replace("@media print", "@media all")
+    (directory / "probed.html").write_text(page, encoding="utf-8")
+    frame = directory / "frame.html"
     frame.write_text(FRAME.replace("WIDTH", str(width)))
     printed = browse(frame, "--virtual-time-budget=5000", "--dump-dom")
     found = json.loads(html.unescape(re.search(r'<pre id="probe">(.*?)</pre>', printed, re.DOTALL)[1]))
     assert found["width"] == width
+    return found
+
+
+@pytest.fixture(scope="module")
+def committed(tmp_path_factory):
+    """The page of the committed results."""
+    if not list(RESULTS.glob("*.json")):
+        pytest.skip("no results are committed")
+    directory = shutil.copytree(RESULTS, tmp_path_factory.mktemp("committed") / "results")
+    assert main(["report", "--results", str(directory)]) == 0
+    return directory / "report.html"
+
+
+@in_chromium
+@pytest.mark.parametrize("pages", ["report", "committed"])
+@pytest.mark.parametrize("width", [360, 1200])
+def test_on_a_screen(pages, width, tmp_path, request):
+    report = request.getfixturevalue(pages)
+    found = probe(report, width, tmp_path)
     assert found["overflow"] <= 0
-    assert [pixels for pixels, _ in found["images"]] == [1500, 750]
+    drawn = sorted(matplotlib.image.imread(path).shape[1] for path in (report.parent / "figures").glob("*.png"))
+    assert sorted(pixels for pixels, _ in found["images"]) == drawn
     assert all(alternative for _, alternative in found["images"])
     assert found["broken"] == []
     assert found["loaded"] == []
@@ -208,7 +230,14 @@ def test_in_a_browser(report, tmp_path, width):
     assert (found["ink"], found["paper"]) == ("rgb(27, 31, 36)", "rgb(255, 255, 255)")
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+@in_chromium
+@pytest.mark.parametrize("pages", ["report", "committed"])
+def test_nothing_is_wider_than_a_sheet(pages, tmp_path, request):
+    a4 = 680  # in pixels, within margins of 15 mm; what is wider would shrink all
+    assert probe(request.getfixturevalue(pages), a4, tmp_path, on_paper=True)["overflow"] <= 0
+
+
+@in_chromium
 def test_it_can_be_printed(report, tmp_path):
     copy = Path(shutil.copy(report, tmp_path))
     browse(copy, f"--print-to-pdf={tmp_path / 'report.pdf'}")
