@@ -9,7 +9,7 @@ import traceback
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.framework import page, records
+from benchmarks.framework import digest, page, records
 from benchmarks.framework.catalogue import name_of, places_of
 from benchmarks.framework.experiment import Claim, Experiment, Table
 from benchmarks.framework.records import Record
@@ -98,6 +98,7 @@ def write(known: list[Experiment], directory: Path, output: Path) -> int:
     for entry in shown:
         for image in entry.pictures:
             (figures / f"{image.stem}.png").write_bytes(image.png)
+    (directory / "README.md").write_text(digest.digest(chapters), encoding="utf-8")
     output.parent.mkdir(parents=True, exist_ok=True)
     output.write_text(page.render(chapters), encoding="utf-8")
     claims = [claim for entry in shown for claim in entry.claims]

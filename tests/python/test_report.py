@@ -154,6 +154,16 @@ def test_figures_are_also_files(report, page):
     assert plain == 'A caption with "quotes". Panels: (a) easy, angle against vectors.'
 
 
+def test_the_digest(report):
+    text = (report.parent / "README.md").read_text(encoding="utf-8")
+    assert "Of 6 claims 2 hold, 2 do not, 2 can't be checked." in text
+    assert "| Fig. 4 | `first-one` | 1 | 1 | 1 | 0.0 s |" in text
+    assert "| Fig. 6 | `never-run` |  |  |  | not run: no result is stored |" in text
+    assert "- `second`: It is \\<100 times faster Paper: 100. Ours: 7. the other is fast too" in text
+    for path in re.findall(r"\]\((.*?)\)", text):
+        assert (report.parent / path).exists()
+
+
 def test_a_quick_run_is_said(tmp_path):
     main(["fake", "--quick", "--results", str(tmp_path)], [fake()])
     output = tmp_path / "elsewhere" / "page.html"
