@@ -7,6 +7,7 @@ import time
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import shorten
 
 from threadpoolctl import threadpool_limits
 
@@ -51,7 +52,7 @@ def run_all(chosen: list[Experiment], options: Options) -> list[Outcome]:
         outcomes.append(run_one(experiment, options, spent))
         print(f"{outcomes[-1].state}: {outcomes[-1].remark}", flush=True)
     if len(chosen) > 1:
-        lines = [[outcome.name, outcome.state, duration(outcome.seconds), outcome.remark] for outcome in outcomes]
+        lines = [[entry.name, entry.state, duration(entry.seconds), shorten(entry.remark, 80)] for entry in outcomes]
         print(f"\n== all {len(chosen)}, {duration(time.perf_counter() - begin)}")
         print(grid(["experiment", "state", "time", ""], lines), flush=True)
     return outcomes
