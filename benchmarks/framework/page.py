@@ -76,7 +76,7 @@ def overview(chapters: list[Chapter]) -> str:
 <ul class="counts">{counts}</ul>
 {contents(chapters)}
 <h2 id="claims">All claims of the paper</h2>
-{claims_table(groups)}
+<div class="summary">{claims_table(groups)}</div>
 """
 
 
@@ -154,7 +154,7 @@ def figure(image: Picture) -> str:
     """Return a figure with its caption, as large as it was drawn."""
     size = f'width="{image.width}" height="{image.height}"'
     picture = f'<img src="{image.address}" {size} alt="{escape(image.alternative)}">'
-    kind = ' class="wide"' if image.width > 1.5 * image.height else ""
+    kind = ' class="wide"' if image.width > 700 else ""
     caption = f"<figcaption>{escape(image.caption)}</figcaption>"
     return f'<figure id="figure-{image.stem}"{kind}><div class="box">{picture}</div>{caption}</figure>\n'
 
