@@ -33,6 +33,11 @@ def test_the_names_of_an_experiment(experiment):
         assert list(inspect.signature(function).parameters) == ["results"]
 
 
+@each
+def test_the_readme_says_what_it_shows(experiment):
+    assert f"| `{name_of(experiment)}` |" in (RESULTS.parent / "README.md").read_text(encoding="utf-8")
+
+
 def committed(experiment):
     """The committed result of a full run."""
     if not list(RESULTS.glob("*.json")):
