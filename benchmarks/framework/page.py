@@ -113,7 +113,7 @@ def claim_row(claim: Claim, with_reason: bool = True) -> str:
     reason = f'<span class="reason">{escape(claim.reason)}</span>' if claim.reason and with_reason else ""
     return (
         f'<tr><td>{escape(claim.text)}</td><td data-name="paper">{escape(claim.paper)}</td>'
-        f'<td data-name="ours">{escape(claim.ours)}</td><td>{verdict_text(claim.verdict)}{reason}</td></tr>\n'
+        f'<td data-name="ours">{escape(claim.ours or "-")}</td><td>{verdict_text(claim.verdict)}{reason}</td></tr>\n'
     )
 
 

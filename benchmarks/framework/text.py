@@ -45,7 +45,7 @@ def table_text(table: Table) -> str:
 def claim_text(claim: Claim) -> str:
     """Return a claim, the paper's value, ours and the verdict."""
     verdict = claim.verdict.value + (f": {claim.reason}" if claim.reason else "")
-    facts = f"   paper: {claim.paper}\n   ours:  {claim.ours}\n   {verdict}"
+    facts = f"   paper: {claim.paper}\n   ours:  {claim.ours or '-'}\n   {verdict}"
     return f"{SIGNS[claim.verdict]}  {claim.text}\n{facts}"
 
 
