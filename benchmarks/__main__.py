@@ -98,4 +98,7 @@ def main(arguments: list[str], known: list[Experiment] | None = None) -> int:
 
 if __name__ == "__main__":
     sys.stdout.reconfigure(errors="replace")  # a console may lack the signs
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit("stopped; the same command goes on from here")
