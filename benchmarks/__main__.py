@@ -57,7 +57,8 @@ def list_all(known: list[Experiment], directory: Path) -> None:
         record = records.load(experiment, directory)
         there = f"{record['state']}, {records.age(record)}, {records.origin(record)}" if record else "none"
         data = ", ".join(experiment.DATA) or "none"
-        rows.append([name_of(experiment), places_of(experiment), data, there, experiment.TITLE])
+        places = f"{places_of(experiment)}  {', '.join(experiment.LABELS)}"
+        rows.append([name_of(experiment), places, data, there, experiment.TITLE])
     here = directory.relative_to(Path.cwd()) if directory.is_relative_to(Path.cwd()) else directory
     print(grid(["name", "in the paper", "data", f"result in {here}", "title"], rows))
     print("\npython -m benchmarks NAME... or all runs them, --quick in seconds each; --help says more.")

@@ -61,7 +61,7 @@ def test_the_list_says_what_there_is(directory, capsys):
     assert start(directory, known) == 0
     one, other = capsys.readouterr().out.splitlines()[1:3]
     commit = records.origin(stored(directory, "one-thing"))
-    for word in ("one-thing", "Fig. 4", "The title of one_thing", "done, just made", commit):
+    for word in ("one-thing", "Fig. 4  fig:convergence", "The title of one_thing", "done, just made", commit):
         assert word in one
     for word in ("other", "Table V", "hopkins155", "none"):
         assert word in other
