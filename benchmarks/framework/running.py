@@ -67,7 +67,7 @@ def run_one(experiment: Experiment, options: Options, spent: float) -> Outcome:
         return Outcome(name, "kept", f"its result is there ({records.age(stored)}); --again runs it again")
     if options.budget is not None and spent >= options.budget:
         return Outcome(name, NOT_RUN, f"the {options.budget:g} seconds for all were spent")
-    record = {"name": name, **measured(experiment, options, wanted["seeds"]), **records.commit(), **wanted}
+    record = {"name": name, **records.commit(), **wanted, **measured(experiment, options, wanted["seeds"])}
     # What can't be run says nothing against a result that is there.
     if record["state"] != NOT_RUN or not stored or stored["state"] != DONE:
         path = records.save(experiment, options.results, record)
