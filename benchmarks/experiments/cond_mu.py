@@ -32,6 +32,7 @@ SETTINGS: dict[str, Any] = {
     "eta_0": "0.5 in paper mode, 1 scaled",
 }
 ANGLE, FLOOR, DEFAULT = 1e-6, 1e-12, 6
+MARKERS = {"6": "x", "10": "o", "20": "s", "30": "v", "40": "^", "50": "D"}
 
 
 def run(context: Context) -> dict[str, Any]:
@@ -143,7 +144,7 @@ def figures(results: dict[str, Any]) -> dict[str, Figure]:
                     curves[0],
                     color=_between(*shades[mode], i / (len(by_mu) - 1)),
                     linestyle="-" if mode == PAPER else "--",
-                    marker="osv^Dx"[i],
+                    marker=MARKERS[mu],
                     markevery=(i, max(1, len(x) // 5)),
                     markersize=4,
                     label=f"{'paper' if mode == PAPER else 'scaled'}, $\\mu_{{max}}$ = {mu}",
