@@ -1,0 +1,1 @@
+"""The paper's experiments, remade: ``python -m benchmarks``."""

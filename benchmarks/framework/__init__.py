@@ -1,0 +1,1 @@
+"""What runs the experiments, keeps their results and writes the report."""
