@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+import warnings
 from typing import Any
 from unittest import mock
 
@@ -20,6 +21,7 @@ from benchmarks.experiments._drawing import FIT, MIRROR, PURSUIT, REAPER
 from benchmarks.experiments._streams import PAPER, SCALED, passes, tracker, vectors_to
 from gasg21 import GASG21, baselines
 from gasg21.baselines import _outlier_pursuit, _reaper
+from gasg21.exceptions import ConvergenceWarning
 from gasg21.metrics import subspace_angle
 
 REPEATS = 3  # of a stream, which is short; the least counts
@@ -36,7 +38,8 @@ def race(method: str, problem: Any, angle: float, seed: int, limit: int) -> dict
     a lower bound.
     """
     d = len(problem.basis)
-    with threadpool_limits(1):
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # whether it has arrived is looked at
         if method in (PAPER, SCALED):
             return _stream(method, problem, angle, seed, limit)
         if method == FIT:
