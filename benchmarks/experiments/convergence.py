@@ -4,7 +4,7 @@ The paper's setting: two 2000 x 2000 matrices of rank 10, singular values in [90
 the columns replaced by outliers, 70 % of the entries revealed; GASG21 with mu_max = 15, GROUSE with a constant step,
 GRASTA with the multi-level step (GRASTA-ML), GASG21 with a diminishing step (GASG21-DM). Ours: the factors are
 orthonormal, so that the singular values are exact; they are evenly spaced; vectors come in shuffled passes. The steps
-of GROUSE (0.1) and GASG21-DM (100 / (1 + j)) are not stated in the paper. `--quick` takes 800 x 800 and fewer vectors.
+of GROUSE (0.1) and GASG21-DM (100 / (1 + j)) are not stated in the paper. `--quick` takes 600 x 600 and fewer vectors.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ FLOOR = 1e-11  # the rate is measured above it
 
 def run(context: Context) -> dict[str, Any]:
     """Return the angles of all methods along the stream, for each seed."""
-    n, count, every = (800, 7000, 100) if context.quick else (2000, 12_000, 100)
+    n, count, every = (600, 9000, 100) if context.quick else (2000, 12_000, 100)
     curves: dict[str, dict[str, list[list[float]]]] = {}
     for name, values in SPECTRA.items():
         curves[name] = {method: [] for method in STREAMS}
