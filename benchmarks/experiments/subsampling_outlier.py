@@ -145,7 +145,7 @@ def _best(results: dict[str, Any]) -> Claim:
     return Claim(
         "Of the SGD algorithms GASG21 comes closest to the truth in the given updates, wherever one recovers it "
         "(paper mode; angles below 1e-12 count as equal)",
-        "shown by the figure",
+        "not stated, but what the comparison is for",
         f"another is ahead: {'; '.join(behind)}" if behind else "nobody is ahead anywhere",
         Verdict.FAILS if behind else Verdict.HOLDS,
         "the others start with longer steps, which pays where the updates are too few for GASG21" if behind else "",
