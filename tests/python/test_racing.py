@@ -1,0 +1,85 @@
+"""The clock of the paper's running times stops at the first iterate that is good enough, and not before."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from benchmarks.experiments._drawing import FIT, MIRROR, PURSUIT, REAPER
+from benchmarks.experiments._racing import medians, race
+from benchmarks.experiments._streams import PAPER, SCALED, matrix, passes, tracker
+from gasg21 import baselines
+from gasg21.exceptions import ConvergenceWarning
+from gasg21.metrics import subspace_angle
+
+ANGLE = 1e-3
+PROBLEM = matrix(60, 3, (2000, 10000), 0.3, 1.0, 5)
+
+
+def batch(method, n_iterations):
+    """The angle of a batch method after so many iterations."""
+    model = baselines.REAPER(3, spherize=True) if method == REAPER else baselines.OutlierPursuit(3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.set_params(max_iter=n_iterations).fit(PROBLEM.data)
+    return subspace_angle(model.components_, PROBLEM.basis)
+
+
+@pytest.mark.parametrize("method", [REAPER, PURSUIT])
+def test_a_batch_method_stops_at_the_first_iterate_within_the_angle(method):
+    found = race(method, PROBLEM, ANGLE, 0, 500)
+    assert found["reached"]
+    assert found["count"] > 1
+    assert batch(method, found["count"]) == pytest.approx(found["angle"], abs=1e-12)
+    assert all(batch(method, k) > ANGLE for k in range(1, found["count"]))
+
+
+@pytest.mark.parametrize("method", [PAPER, SCALED])
+def test_a_stream_is_timed_over_the_vectors_that_it_needs(method):
+    found = race(method, PROBLEM, ANGLE, 0, 50_000)
+    assert found["reached"]
+    angles = []
+    for count in (found["count"] - 20, found["count"]):
+        stream = tracker(method, 60, 3, 0)
+        for order in passes(stream, 60, count):
+            stream.consume(PROBLEM.data, None, order)
+        angles.append(subspace_angle(stream.components(), PROBLEM.basis))
+    assert angles[0] > ANGLE >= angles[1]
+    assert angles[1] == found["angle"]
+
+
+@pytest.mark.parametrize("method", [PAPER, SCALED, REAPER, PURSUIT, MIRROR])
+def test_who_does_not_arrive_is_said_so(method):
+    hopeless = matrix(60, 3, (2000, 10000), 0.95, 1.0, 5)
+    found = race(method, hopeless, 1e-9, 0, 100)
+    assert not found["reached"]
+    assert found["angle"] > 1e-9
+    assert found["count"] <= 120
+
+
+def test_mirror_descent_stops_when_it_is_there():
+    found = race(MIRROR, PROBLEM, 0.05, 0, 5000)
+    assert found["reached"]
+    assert 0 < found["count"] < 5000
+
+
+def test_a_fit_stops_by_itself():
+    found = race(FIT, PROBLEM, ANGLE, 0, 0)
+    assert found["reached"]
+    assert found["seconds"] > 0
+
+
+def test_medians_count_who_arrived():
+    runs = [{"seconds": s, "count": 10, "angle": a, "reached": a < 1} for s, a in ((1.0, 0.1), (5.0, 0.2), (2.0, 3.0))]
+    assert medians(runs) == {"seconds": 2.0, "count": 10.0, "angle": 3.0, "reached": 2, "runs": 3}
+
+
+def test_a_rival_that_is_unknown():
+    with pytest.raises(ValueError, match="no such method"):
+        race("PCA", PROBLEM, ANGLE, 0, 1)
+
+
+def test_shuffled_passes_use_each_sample_once():
+    orders = list(passes(tracker(PAPER, 60, 3, 0), 60, 100))
+    assert [len(order) for order in orders] == [60, 40]
+    assert np.array_equal(np.sort(orders[0]), np.arange(60))
