@@ -1,4 +1,7 @@
-"""What an experiment is: a module in ``benchmarks/experiments`` with the names of `Experiment`, and the types that it hands over."""
+"""What an experiment is: a module in ``benchmarks/experiments`` with the names of `Experiment`, and what it hands over.
+
+A module whose name begins with an underscore is a helper of the others and no experiment.
+"""
 
 from __future__ import annotations
 
@@ -61,26 +64,27 @@ class Context:
     quick: bool
     seeds: int
     data: Path | None
-    say: Callable[[str], None]
+    say: Callable[[str], None]  # prints a line of progress
 
     def seed(self, i: int) -> int:
         """Return the i-th seed; no setting was chosen on these."""
         return 90_000 + i
 
 
-class MissingData(Exception):  # noqa: N818: the name says it
+class MissingData(Exception):
     """Raised by ``run`` when a data set is not at hand; the message says where to get it."""
 
 
 class Experiment(Protocol):
-    """The names of an experiment's module; its docstring says what it shows."""
+    """The names of an experiment's module; its docstring says what it shows, in its first line as one sentence."""
 
     __name__: str
     __doc__: str
-    LABELS: tuple[str, ...]
+    __file__: str
+    LABELS: tuple[str, ...]  # of the paper's figures and tables
     TITLE: str
-    DATA: tuple[str, ...]
-    SEEDS: int
+    DATA: tuple[str, ...]  # data sets that it needs: "hopkins155", "faces"
+    SEEDS: int  # of a full run; a quick one has at most two
     SETTINGS: dict[str, Any]
 
     def run(self, context: Context) -> dict[str, Any]:
@@ -90,7 +94,7 @@ class Experiment(Protocol):
         """Return the paper's claims, judged by the results alone."""
 
     def figures(self, results: dict[str, Any]) -> dict[str, Figure]:
-        """Return file stem -> figure, laid out as in the paper."""
+        """Return file stem -> figure, laid out as in the paper; ``figure.set_label`` sets its caption."""
 
     def tables(self, results: dict[str, Any]) -> list[Table]:
         """Return the tables, the paper's numbers beside ours."""

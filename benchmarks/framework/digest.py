@@ -1,0 +1,67 @@
+"""The report in short, as Markdown beside the results: for those who browse the repository."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from benchmarks.framework import records
+from benchmarks.framework.catalogue import places_of
+from benchmarks.framework.experiment import Verdict
+from benchmarks.framework.text import counts_text, duration
+
+if TYPE_CHECKING:
+    from benchmarks.framework.report import Chapter
+
+
+def digest(chapters: list[Chapter]) -> str:
+    """Return the experiments with their verdicts and times, the claims that do not hold, and the figures."""
+    claims = [claim for entry in chapters for claim in entry.claims]
+    parts = [
+        "# The paper's experiments: results",
+        "Written by `python -m benchmarks report`, which also makes a page with all figures, tables and claims. "
+        f"O{counts_text(claims)[1:]}.",
+        "\n".join(sorted({f"- {provenance(entry)}" for entry in chapters if entry.record})),
+        experiments_table(chapters),
+        "## Claims that do not hold",
+        "\n".join(failures(chapters)) or "None.",
+        "## Figures",
+        *(f"![{plain(image.alternative)}](figures/{image.stem}.png)" for entry in chapters for image in entry.pictures),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def provenance(entry: Chapter) -> str:
+    """Return where results come from."""
+    record = entry.record
+    quick = "Quick run, small problems: commit" if record["quick"] else "Commit"
+    return f"{quick} {records.origin(record)}, {record['machine']['cpu']}, {record['machine']['cores']} cores"
+
+
+def experiments_table(chapters: list[Chapter]) -> str:
+    """Return a row for each experiment: where in the paper, how many claims have which verdict, how long it took."""
+    rows = ["| in the paper | experiment | " + " | ".join(verdict.value for verdict in Verdict) + " | time |"]
+    rows.append("|---" * (len(Verdict) + 3) + "|")
+    for entry in chapters:
+        counts = [str(sum(claim.verdict is verdict for claim in entry.claims)) for verdict in Verdict]
+        last = (
+            [*counts, duration(entry.record["duration"])] if not entry.problem else ["", "", "", plain(entry.problem)]
+        )
+        rows.append(f"| {places_of(entry.experiment)} | `{entry.name}` | " + " | ".join(last) + " |")
+    return "\n".join(rows)
+
+
+def failures(chapters: list[Chapter]) -> list[str]:
+    """Return the claims that do not hold, with the reason."""
+    return [
+        f"- `{entry.name}`: {plain(claim.text)} Paper: {plain(claim.paper)}. Ours: {plain(claim.ours)}. {plain(claim.reason)}".strip()
+        for entry in chapters
+        for claim in entry.claims
+        if claim.verdict is Verdict.FAILS
+    ]
+
+
+def plain(text: str) -> str:
+    """Return a text without what Markdown would take for its own."""
+    for sign in "\\`*_[]<>|":
+        text = text.replace(sign, "\\" + sign)
+    return " ".join(text.split())

@@ -1,0 +1,127 @@
+"""A result and where it comes from: one small JSON file for each experiment."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.metadata
+import json
+import os
+import platform
+import subprocess
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from threadpoolctl import threadpool_info
+
+import gasg21
+from benchmarks.framework.catalogue import name_of
+from benchmarks.framework.experiment import Experiment
+
+ROOT = Path(__file__).parents[2]
+Record = dict[str, Any]
+
+
+@functools.cache
+def machine() -> dict[str, Any]:
+    """Return the processor and the number of its cores."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return {"cpu": models[0] if models else platform.processor() or platform.machine(), "cores": os.cpu_count()}
+
+
+@functools.cache
+def versions() -> dict[str, str]:
+    """Return the versions of what the times and the digits depend on."""
+    packages = {name: importlib.metadata.version(name) for name in ("numpy", "scipy", "scikit-learn")}
+    libraries = sorted(
+        {f"{pool['internal_api']} {pool['version']}" for pool in threadpool_info() if pool["user_api"] == "blas"}
+    )
+    return {"python": platform.python_version(), **packages, "gasg21": gasg21.__version__, "blas": ", ".join(libraries)}
+
+
+def git(*arguments: str) -> str | None:
+    """Return what git prints, or None where there is no repository."""
+    try:
+        return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def commit() -> dict[str, Any]:
+    """Return the commit and whether anything but results has changed since."""
+    return {
+        "commit": git("rev-parse", "HEAD"),
+        "dirty": bool(git("status", "--porcelain", "--", ".", ":!benchmarks/results")),
+    }
+
+
+def source(experiment: Experiment) -> str:
+    """Return a digest of what a result depends on: the installed gasg21, the experiment's file and the shared helpers."""
+    package = Path(gasg21.__file__).parent
+    core = Path(gasg21._core.__file__)
+    files = [*sorted(package.rglob("*.py")), core]
+    files += [Path(experiment.__file__), *sorted((ROOT / "benchmarks" / "experiments").glob("_*.py"))]
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
+
+
+def settings(experiment: Experiment, quick: bool, seeds: int | None) -> Record:
+    """Return what decides whether a stored result is still the answer."""
+    count = seeds or (min(2, experiment.SEEDS) if quick else experiment.SEEDS)
+    return {
+        "quick": quick,
+        "seeds": count,
+        "settings": plain(experiment.SETTINGS),
+        "source": source(experiment),
+        "machine": machine(),
+        "versions": versions(),
+    }
+
+
+def plain(value: Any) -> Any:
+    """Return the value as it comes back from a JSON file; NumPy's numbers and arrays become Python's."""
+    return json.loads(json.dumps(value, default=lambda entry: entry.tolist()))
+
+
+def path_of(experiment: Experiment, directory: Path) -> Path:
+    """Return the file of an experiment's result."""
+    return directory / f"{name_of(experiment)}.json"
+
+
+def load(experiment: Experiment, directory: Path) -> Record | None:
+    """Return the stored record, if there is one."""
+    path = path_of(experiment, directory)
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
+def save(experiment: Experiment, directory: Path, record: Record) -> Path:
+    """Write the record; a run that is stopped meanwhile leaves the old one."""
+    path = path_of(experiment, directory)
+    directory.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_suffix(".part")
+    lines = [f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in record.items()]
+    unfinished.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    unfinished.replace(path)
+    return path
+
+
+def now() -> datetime:
+    """Return the time, in UTC, to the second."""
+    return datetime.now(timezone.utc).replace(microsecond=0)
+
+
+def age(record: Record) -> str:
+    """Return how old a record is, in words."""
+    seconds = (now() - datetime.fromisoformat(record["date"])).total_seconds()
+    for unit, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
+        if seconds >= length:
+            count = int(seconds // length)
+            return f"{count} {unit}{'s' if count > 1 else ''} old"
+    return "just made"
+
+
+def origin(record: Record) -> str:
+    """Return the commit in short, marked where the tree had changes."""
+    return f"{(record['commit'] or 'no commit')[:10]}{' with changes' if record['dirty'] else ''}"
