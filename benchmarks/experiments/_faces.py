@@ -127,10 +127,10 @@ def comparison(paper: dict[str, list[float]], ours: dict[str, list[float]], digi
             series.append(ours[name])
     count = len(ours["PCA"])
     rows: list[Any] = [[f"{i + 1}", *(cell(row, i, digits) for row in series)] for i in range(len(paper["PCA"]))]
-    rows.insert(count, [f"mean of 1 to {count}", *(round(float(np.mean(row[:count])), digits) for row in series)])
+    rows.insert(count, [f"mean of 1 to {count}", *(f"{np.mean(row[:count]):.{digits}f}" for row in series)])
     return columns, rows
 
 
-def cell(row: list[float], i: int, digits: int) -> float | None:
+def cell(row: list[float], i: int, digits: int) -> str | None:
     """Return the i-th value, None where there is none."""
-    return round(row[i], digits) if i < len(row) else None
+    return f"{row[i]:.{digits}f}" if i < len(row) else None

@@ -164,7 +164,7 @@ def decided(results: dict[str, Any], claim: Claim) -> Claim:
 def standard_error(results: dict[str, Any], name: str, motions: int) -> float:
     """Return the standard error of a mean over the sequences."""
     errors = part(results, name, motions)
-    return float(errors.std(ddof=1) / np.sqrt(len(errors))) if len(errors) > 1 else float("nan")
+    return float(errors.std(ddof=1) / np.sqrt(len(errors))) if len(errors) > 1 else float("inf")
 
 
 def tables(

@@ -195,7 +195,7 @@ def memory_claim(results: dict[str, Any]) -> Claim:
     text, paper = "Our memory request is lowest (of K-GASG21, LBF and LRR).", "stated"
     found = results["megabytes"]
     if any(value is None for value in found.values()):
-        return unchecked(text, paper, "", "A quick run, or a system that does not tell.")
+        return unchecked(text, paper, "not measured", "A quick run, or a system that does not tell.")
     ours, others = (max(found[name] for name in MEMORY[:2]), min(found[name] for name in MEMORY[2:]))
     return judge(
         text,

@@ -137,7 +137,7 @@ def needed_claim(worst: dict[tuple[float, int, int], float]) -> Claim:
     text = "A larger fraction of outliers needs more candidates (paper mode): the least Q with an average worst angle of at most 1e-3."
     paper = "2 K, 4 K, 8 K and 20 K at 10, 30, 50 and 70 % outliers"
     if len({outliers for outliers, _, _ in worst}) < len(PAPER):
-        return unchecked(text, paper, "", NOT_RUN)
+        return unchecked(text, paper, "not run", NOT_RUN)
     least = []
     for outliers in PAPER:
         enough = [q for (share, q, _), angle in worst.items() if share == outliers and angle <= union.FOUND]
