@@ -11,8 +11,6 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
 from benchmarks.experiments import _union as union
 from benchmarks.experiments._judge import judge, unchecked
 from benchmarks.framework.experiment import Claim, Context, Table
@@ -26,7 +24,7 @@ SETTINGS = {
     "outliers": "50 %: m = 2000",
     "updates in paper mode": 40_000,
     "runs": "5, as in the paper; 3 in scaled mode",
-    "time": "wall, one BLAS thread",
+    "time": "wall seconds, least of the runs, one BLAS thread",
 }
 PAPER = {  # Q / K: seconds of step 1, step 2 and SGD; worst, median and mean angle
     2: (0.79, 0.29, 8.27, 1.17, 2.42e-8, 1.56e-1),
@@ -62,10 +60,10 @@ def run(context: Context) -> dict[str, Any]:
 
 
 def measure(problems: list[Any], q: int, mode: str) -> dict[str, float]:
-    """Return the angles and the mean seconds of each phase."""
+    """Return the angles and the least seconds of each phase."""
     models = [union.fit(p, q, s, scaled=mode == "scaled") for s, p in enumerate(problems)]
     found = union.summary([union.matched(m.subspaces_, p.bases) for m, p in zip(models, problems, strict=True)])
-    return found | {phase: float(np.mean([m.timings_[phase] for m in models])) for phase in PHASES}
+    return found | {phase: min(m.timings_[phase] for m in models) for phase in PHASES}
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:
@@ -203,6 +201,6 @@ def tables(results: dict[str, Any]) -> list[Table]:
             "Seconds of each step",
             ["Q", *(f"{name}, {source}" for name in steps.values() for source in sources)],
             time_rows,
-            "Scaled mode: SGD stands for three passes, polish and repair.",
+            "Ours: least of the runs. In scaled mode SGD stands for three passes, polish and repair.",
         ),
     ]
