@@ -1,0 +1,35 @@
+"""Print how many megabytes a method takes for the largest sequence of Hopkins 155: python -m benchmarks.experiments._memory DATA METHOD."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from benchmarks.experiments import _hopkins as hopkins
+from gasg21.datasets import load_hopkins155
+
+
+def status(field: str) -> float:
+    """Return a line of the kernel's account of this process, in megabytes."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith(field)).split()[1]) / 1000
+
+
+def main() -> None:
+    """Fit once for all that is loaded on first use, then measure."""
+    data, name = sys.argv[1:]
+    if not Path("/proc/self/clear_refs").exists():
+        return
+    sequences = list(load_hopkins155(Path(data, "hopkins155")))
+    largest = max(sequences, key=lambda sequence: sequence.data.size)
+    smallest = min(sequences, key=lambda sequence: sequence.data.size)
+    make = hopkins.methods([10])[name]
+    hopkins.one(make, smallest.n_motions, smallest.data, smallest.labels, 0)
+    Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
+    before = status("VmRSS")
+    hopkins.one(make, largest.n_motions, largest.data, largest.labels, 0)
+    print(f"{status('VmHWM') - before:.2f}")
+
+
+if __name__ == "__main__":
+    main()
