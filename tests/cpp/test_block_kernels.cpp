@@ -1,0 +1,231 @@
+// block_kernels.hpp and small_solve.hpp: each kernel equals the Armadillo expression it stands for,
+// for every instruction set, at every size around registers, tiles and chunks.
+#include <cmath>
+#include <gasg21/aligned.hpp>
+#include <gasg21/block_kernels.hpp>
+#include <gasg21/small_solve.hpp>
+#include <vector>
+
+#include "instruction_sets.hpp"
+#include "support.hpp"
+
+using gasg21::Aligned;
+using gasg21::whole_blocks;
+using support::distance;
+using support::eps;
+using support::gaussian;
+using support::quiet_nan;
+using support::Random;
+using support::uword;
+namespace kernels = gasg21::kernels;
+
+namespace {
+
+const std::vector<uword> widths = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 20, 34};
+const std::vector<uword> heights = {3, 8, 17, 64, 100, 301, 520};  // beyond a chunk of 32 blocks
+
+/// A matrix in the layout of the kernels.
+template <class T>
+struct Blocks {
+  uword n, d;
+  Aligned<T> memory;
+
+  explicit Blocks(const arma::Mat<T>& U)
+      : n(U.n_rows), d(U.n_cols), memory(whole_blocks<T>(n) * d, T(0)) {
+    for (uword i = 0; i < n; ++i)
+      for (uword c = 0; c < d; ++c) memory[at(i, c)] = U(i, c);
+  }
+  arma::Mat<T> matrix() const {
+    arma::Mat<T> U(n, d);
+    for (uword i = 0; i < n; ++i)
+      for (uword c = 0; c < d; ++c) U(i, c) = memory[at(i, c)];
+    return U;
+  }
+  uword count() const { return whole_blocks<T>(n) / kernels::block_rows<T>; }
+  bool padding_is_zero() const {
+    for (uword i = n; i < whole_blocks<T>(n); ++i)
+      for (uword c = 0; c < d; ++c)
+        if (memory[at(i, c)] != 0) return false;
+    return true;
+  }
+
+ private:
+  uword at(uword i, uword c) const {
+    constexpr uword L = kernels::block_rows<T>;
+    return (i / L * d + c) * L + i % L;
+  }
+};
+
+template <class T>
+Aligned<T> padded(const arma::Col<T>& x) {
+  Aligned<T> memory(whole_blocks<T>(x.n_elem), T(0));
+  std::copy(x.begin(), x.end(), memory.begin());
+  return memory;
+}
+
+template <class T>
+arma::Col<T> column(const Aligned<T>& memory, uword n) {
+  return arma::Col<T>(memory.data(), n);
+}
+
+/// Entries of order 1, so that a sum of n products is good to about n eps.
+template <class T>
+double rounding(uword n) {
+  return 40 * (double(n) + 10) * double(eps<T>);
+}
+
+template <class T>
+struct Case {
+  arma::Mat<T> U;
+  arma::Col<T> x, zero_filled, e, v, y;
+  arma::uvec omega;
+  Random random;
+
+  Case(uword n, uword d, double missing) : random(n * 100 + d) {
+    U = gaussian<T>(n, d, random);
+    x = gaussian<T>(n, random);
+    e = gaussian<T>(n, random);
+    v = arma::normalise(gaussian<T>(d, random));
+    y = gaussian<T>(d, random);
+    for (T& entry : x)
+      if (random.uniform() < missing) entry = quiet_nan<T>;
+    omega = arma::find_finite(x);
+    zero_filled = x;
+    zero_filled.replace(quiet_nan<T>, T(0));
+  }
+};
+
+template <class Act>
+void for_cases(Act&& act) {
+  support::for_each_set([&] {
+    for (const uword d : widths)
+      for (const uword n : heights) {
+        if (n <= d) continue;
+        CAPTURE(n);
+        CAPTURE(d);
+        for (const double missing : {0.0, 0.3}) act(n, d, missing);
+      }
+  });
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("sums carries out the step, then sums what is observed", T, double, float) {
+  for_cases([](uword n, uword d, double missing) {
+    const Case<T> c(n, d, missing);
+    for (const int kind : {0, 1, 2}) {  // no step, a step, a step with a refinement
+      CAPTURE(kind);
+      Blocks<T> U(c.U);
+      Aligned<T> e = padded(c.e);
+      const Aligned<T> x = padded(c.x);
+      arma::Mat<T> G(d, d, arma::fill::zeros), expected = c.U;
+      arma::Col<T> b(d), direction = c.e;
+      Aligned<T> scratch(kernels::sums_scratch<T>(d));
+      const kernels::Move<T> move{e.data(),  c.v.memptr(), kind == 2 ? c.y.memptr() : nullptr,
+                                  T(-0.125), T(0.5),       T(0.25)};
+      if (kind == 1) direction = T(0.25) * c.e;
+      if (kind == 2) direction = T(0.25) * (c.e - c.U * c.y);
+      if (kind > 0) expected += (T(-0.125) * c.U * c.v + T(0.5) * direction) * c.v.t();
+      const T across = kernels::block_kernels<T>(d).sums(
+          U.memory.data(), U.count(), d, kind > 0 ? &move : nullptr, e.data(), x.data(), x.data(),
+          missing > 0 ? G.memptr() : nullptr, b.memptr(), scratch.data());
+      const double tolerance = rounding<T>(n + d);
+      CHECK(distance(U.matrix(), expected) <= tolerance);
+      CHECK(U.padding_is_zero());
+      CHECK(distance<T>(column(e, n), direction) <= tolerance);
+      CHECK(distance<T>(b, expected.t() * c.zero_filled) <= 8 * tolerance);
+      const arma::Mat<T> seen = expected.rows(c.omega);
+      if (missing > 0)
+        CHECK(distance<T>(arma::trimatl(G), arma::trimatl(seen.t() * seen)) <= 30 * tolerance);
+      else
+        CHECK(std::abs(double(across - arma::dot(direction, c.x))) <= 8 * tolerance);
+    }
+  });
+}
+
+TEST_CASE_TEMPLATE("carry does the step that sums does, to the bit", T, double, float) {
+  for_cases([](uword n, uword d, double missing) {
+    const Case<T> c(n, d, missing);
+    Blocks<T> U(c.U), V(c.U);
+    Aligned<T> e = padded(c.e), f = e;
+    const Aligned<T> x = padded(c.x);
+    arma::Mat<T> G(d, d);
+    arma::Col<T> b(d);
+    Aligned<T> scratch(kernels::sums_scratch<T>(d));
+    kernels::Move<T> move{e.data(), c.v.memptr(), c.y.memptr(), T(-0.1), T(0.4), T(0.3)};
+    kernels::block_kernels<T>(d).sums(U.memory.data(), U.count(), d, &move, e.data(), x.data(),
+                                      x.data(), missing > 0 ? G.memptr() : nullptr, b.memptr(),
+                                      scratch.data());
+    move.e = f.data();
+    kernels::block_kernels<T>(d).carry(V.memory.data(), V.count(), d, move);
+    CHECK(support::same_bits(U.matrix(), V.matrix()));
+    CHECK(support::same_bits<T>(column(e, n), column(f, n)));
+  });
+}
+
+TEST_CASE_TEMPLATE("residual is x - U w on Omega and zero elsewhere", T, double, float) {
+  for_cases([](uword n, uword d, double missing) {
+    const Case<T> c(n, d, missing);
+    const Blocks<T> U(c.U);
+    const Aligned<T> x = padded(c.x), e = padded(c.e);
+    Aligned<T> r(x.size(), T(7)), q(d * kernels::block_rows<T>);
+    T products[2];
+    kernels::block_kernels<T>(d).residual(U.memory.data(), U.count(), d, c.v.memptr(), x.data(),
+                                          e.data(), r.data(), q.data(), products);
+    arma::Col<T> expected(n, arma::fill::zeros);
+    expected.elem(c.omega) = c.x.elem(c.omega) - c.U.rows(c.omega) * c.v;
+    const double tolerance = 8 * rounding<T>(n);
+    CHECK(distance<T>(column(r, n), expected) <= tolerance);
+    CHECK(distance<T>(arma::Col<T>(q.data(), d), c.U.t() * expected) <= tolerance);
+    CHECK(std::abs(double(products[0] - arma::dot(expected, expected))) <= tolerance);
+    CHECK(std::abs(double(products[1] - arma::dot(expected, c.e))) <= tolerance);
+  });
+}
+
+TEST_CASE_TEMPLATE("observe counts, squares and copies; compact keeps what is observed", T, double,
+                   float) {
+  support::for_each_set([] {
+    for (uword n = 1; n <= 70; ++n)
+      for (const double missing : {0.0, 0.4, 1.0}) {
+        CAPTURE(n);
+        const Case<T> c(n, 1, missing);
+        std::vector<T> copy(n), values(n + 8);
+        std::vector<uword> rows(n + 8);
+        uword count = 99;
+        const T square = kernels::observe(c.x.memptr(), n, copy.data(), count);
+        CHECK(count == c.omega.n_elem);
+        CHECK(double(square) == doctest::Approx(double(arma::dot(c.zero_filled, c.zero_filled)))
+                                    .epsilon(100 * double(eps<T>)));
+        CHECK(support::same_bits<T>(arma::Col<T>(copy), c.x));
+        kernels::compact(c.x.memptr(), n, rows.data(), values.data());
+        CHECK(support::same_bits<uword>(arma::uvec(rows.data(), count), c.omega));
+        CHECK(support::same_bits<T>(arma::Col<T>(values.data(), count), c.x.elem(c.omega)));
+      }
+  });
+}
+
+TEST_CASE_TEMPLATE("ldl solves what arma::solve solves, and tells a matrix that is not positive", T,
+                   double, float) {
+  support::for_each_set([] {
+    Random random(5);
+    for (const uword d : {1u, 2u, 3u, 4u, 5u, 6u, 12u, 23u, 24u, 25u, 50u, 77u}) {
+      CAPTURE(d);
+      const arma::Mat<T> A = gaussian<T>(3 * d + 5, d, random);
+      const arma::Mat<T> G = A.t() * A / T(3 * d);
+      const arma::Col<T> b = gaussian<T>(d, random);
+      arma::Mat<T> L = arma::trimatl(G);
+      arma::Col<T> w = b;
+      CHECK(kernels::ldl(L.memptr(), d) > T(0.01));
+      kernels::ldl_solve(L.memptr(), d, w.memptr());
+      CHECK(distance<T>(w, arma::solve(G, b)) <= 500 * double(d) * double(eps<T>));
+      arma::Mat<T> negative = G;
+      negative(d - 1, d - 1) = -1;
+      CHECK(kernels::ldl(negative.memptr(), d) == 0);
+      if (d == 1) continue;
+      arma::Mat<T> nearly = G;  // the last pivot is next to nothing beside the others
+      nearly.col(d - 1) = nearly.col(0);
+      nearly.row(d - 1) = nearly.row(0);
+      CHECK(kernels::ldl(nearly.memptr(), d) < T(1e-4));
+    }
+  });
+}

@@ -1,0 +1,171 @@
+// moving_basis.hpp, row_basis.hpp, moving_fit.hpp, standing_fit.hpp: the fast ways give what
+// LeastSquares and geodesic_step give, whatever is observed, in either layout, for each instruction
+// set.
+#include <cmath>
+#include <gasg21/grassmann.hpp>
+#include <gasg21/standing_fit.hpp>
+#include <gasg21/tracker.hpp>
+
+#include "instruction_sets.hpp"
+#include "support.hpp"
+
+using gasg21::DenseSample;
+using gasg21::LeastSquares;
+using gasg21::MovingBasis;
+using gasg21::MovingFit;
+using gasg21::Observation;
+using gasg21::random_basis;
+using gasg21::Solved;
+using gasg21::Usable;
+using support::distance;
+using support::eps;
+using support::gaussian;
+using support::only;
+using support::Random;
+using support::random_rows;
+using support::uword;
+
+namespace {
+
+/// A plain stream of geodesic steps beside the fast one.
+template <class T>
+struct Pair {
+  arma::Mat<T> U;
+  arma::Col<T> last;
+  MovingBasis<T> moving;
+  MovingFit<T> fit;
+  Observation<T> x;
+
+  explicit Pair(const arma::Mat<T>& start)
+      : U(start),
+        last(start.n_rows, arma::fill::zeros),
+        moving(start, last),
+        fit(start.n_rows, start.n_cols),
+        x(start.n_rows) {}
+
+  /// One vector for both, each turned by theta. Returns the largest difference seen.
+  double step(const arma::Col<T>& sample, double theta) {
+    REQUIRE(x.read(DenseSample<T>{sample.memptr()}) == Usable::yes);
+    LeastSquares<T> plain(U.n_rows, U.n_cols);
+    REQUIRE(plain.solve(U, x) == Solved::yes);
+    REQUIRE(fit.solve(moving, x) == Solved::yes);
+    arma::Col<T> e(U.n_rows, arma::fill::zeros);
+    for (uword k = 0; k < x.count(); ++k) e[x.rows()[k]] = plain.r()[k] / plain.residual();
+    double worst = distance<T>(fit.w(), plain.w());
+    worst = std::max(worst, std::abs(double(fit.residual() - plain.residual())));
+    worst = std::max(worst, std::abs(fit.overlap() - double(arma::dot(e, last))));
+    const arma::Col<T> v = arma::normalise(plain.w());
+    arma::Col<T> scratch(U.n_rows);
+    gasg21::geodesic_step(U, e, v, theta, scratch);
+    last = e;
+    fit.move(moving, v, theta);
+    worst = std::max(worst, distance<T>(moving.direction(), e));
+    return std::max(worst, distance(moving.matrix(), U));
+  }
+};
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("a stream of fast steps is a stream of plain ones", T, double, float) {
+  support::for_each_set([] {
+    for (const uword d : {1u, 3u, 5u, 7u, 12u})
+      for (const double observed : {1.0, 0.7, 0.2}) {
+        CAPTURE(d);
+        CAPTURE(observed);
+        Random random(d);
+        const uword n = 600;  // 0.2 of it is few: after eight vectors the basis lies by rows
+        const arma::Mat<T> truth = random_basis<T>(n, d, random);
+        Pair<T> pair(random_basis<T>(n, d, random));
+        double worst = 0;
+        for (int j = 0; j < 60; ++j) {
+          arma::Col<T> x = gaussian<T>(n, random);
+          if (j % 2) x = truth * gaussian<T>(d, random) + T(1e-2) * x;
+          x = only<T>(x, random_rows(n, uword(observed * double(n)), random));
+          const double theta = j < 20 ? 1.5 : j < 40 ? 0.4 : 1e-2;
+          worst = std::max(worst, pair.step(x, theta));
+        }
+        CHECK((pair.moving.layout().by_rows.rows.empty()) == (observed > 0.25));
+        CHECK(worst <= 3e4 * double(eps<T>));
+        CHECK(double(gasg21::orthonormality_error(pair.moving.matrix())) <= 50 * double(eps<T>));
+      }
+  });
+}
+
+TEST_CASE("the layout follows the vectors, there and back, and changes nothing") {
+  Random random(3);
+  const uword n = 600, d = 4;
+  Pair<double> pair(random_basis<double>(n, d, random));
+  double worst = 0;
+  int changes = 0;
+  bool by_rows = false;
+  for (int j = 0; j < 120; ++j) {
+    const uword count = j / 20 % 2 ? 60 : j % 3 ? 400 : n;
+    const arma::vec x = only(gaussian<double>(n, random), random_rows(n, count, random));
+    worst = std::max(worst, pair.step(x, 0.3));
+    const bool now = !pair.moving.layout().by_rows.rows.empty();
+    changes += now != by_rows;
+    by_rows = now;
+  }
+  CHECK(changes == 5);
+  CHECK(worst <= 1e-11);
+}
+
+TEST_CASE("a tracker resumed in either layout goes on bit by bit") {
+  for (const double missing : {0.0, 0.3, 0.9}) {
+    CAPTURE(missing);
+    support::Stream<double> stream(600, 4, 0.5, missing, 9);
+    gasg21::Tracker<> tracker(600, 4);
+    for (int j = 0; j < 77; ++j) tracker.update(stream.next());
+    gasg21::Tracker<> resumed(tracker.state());
+    for (int j = 0; j < 50; ++j) {
+      const arma::vec x = stream.next();
+      tracker.update(x);
+      resumed.update(x);
+      REQUIRE(support::same_bits(resumed.basis(), tracker.basis()));
+    }
+  }
+}
+
+TEST_CASE("a nearly singular U_Omega is solved with care, in either layout") {
+  Random random(4);
+  const uword n = 600;
+  for (const uword count : {60u, 400u}) {
+    CAPTURE(count);
+    // On Omega the second column is nearly the first.
+    const arma::uvec omega = arma::regspace<arma::uvec>(0, count - 1);
+    arma::mat U(n, 2, arma::fill::zeros);
+    U.head_rows(count) = arma::repmat(gaussian<double>(count, random), 1, 2);
+    U.col(1).head(count) += 1e-6 * gaussian<double>(count, random);
+    U.tail_rows(n - count) = gaussian<double>(n - count, 2, random);
+    REQUIRE(gasg21::orthonormalize(U));
+    Pair<double> pair(U);
+    for (int j = 0; j < 10; ++j) {  // a step of no length: all see the same U_Omega
+      const double difference = pair.step(only(gaussian<double>(n, random), omega), 0);
+      CHECK(difference <= 1e-6 * (1 + arma::norm(pair.fit.w())));
+    }
+  }
+}
+
+TEST_CASE_TEMPLATE("in a standing basis each sample is fitted alike, whatever came before", T,
+                   double, float) {
+  support::for_each_set([] {
+    Random random(6);
+    const uword n = 700, d = 6;
+    const arma::Mat<T> U = random_basis<T>(n, d, random);
+    gasg21::StandingFit<T> fit(U), again(U);
+    LeastSquares<T> plain(n, d);
+    Observation<T> x(n);
+    for (const uword count : {700u, 500u, 100u, 20u, 699u, 170u}) {
+      CAPTURE(count);
+      const arma::Col<T> sample = only<T>(gaussian<T>(n, random), random_rows(n, count, random));
+      REQUIRE(x.read(DenseSample<T>{sample.memptr()}) == Usable::yes);
+      REQUIRE(fit.solve(U, x) == Solved::yes);
+      REQUIRE(plain.solve(U, x) == Solved::yes);
+      CHECK(distance<T>(fit.w(), plain.w()) <= 1e3 * double(eps<T>));
+      CHECK(std::abs(double(fit.residual() - plain.residual())) <= 50 * double(eps<T>));
+      const arma::Col<T> w = fit.w();
+      fit.solve(U, x);
+      CHECK(support::same_bits<T>(fit.w(), w));
+    }
+  });
+}
