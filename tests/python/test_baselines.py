@@ -13,7 +13,7 @@ from gasg21.baselines import FMS, PCA, REAPER, TME, OutlierPursuit, RobustMD, Sp
 from gasg21.baselines._base import completed_basis, coordinates, partial_svd, unit_rows
 from gasg21.baselines._fms import smoothed_cost
 from gasg21.baselines._outlier_pursuit import outlier_pursuit, row_threshold, singular_value_threshold
-from gasg21.baselines._reaper import reaper, water_filling
+from gasg21.baselines._reaper import reaper, water_filling, weighted_least_squares
 from gasg21.baselines._robust_md import MirrorDescent, capped
 from gasg21.datasets import make_low_rank
 from gasg21.exceptions import ConvergenceWarning, InvalidInputError
@@ -110,6 +110,20 @@ def test_reaper_agrees_with_a_direct_minimisation_in_the_plane(rng):
     values, vectors, _, history = reaper(X, 1, 1e-10, 1e-15, 10_000)
     assert history[-1]["cost"] == pytest.approx(best.fun, rel=1e-8)
     np.testing.assert_allclose((vectors * values) @ vectors.T, matrix(*best.x), atol=1e-3)
+
+
+def test_the_leading_eigenvectors_are_all_that_reaper_needs(rng):
+    """One problem where few of 450 are above the water, one where more are than it looks at first."""
+    for power in (2.0, 0.01):
+        X = rng.standard_normal((900, 450)) * np.arange(1, 451) ** -power
+        weights = rng.uniform(0.5, 2, 900)
+        values, vectors = weighted_least_squares(X, weights, 3)
+        root = np.sqrt(weights)[:, None] * X
+        spread, all_vectors = np.linalg.eigh(root.T @ root)
+        expected = water_filling(spread[::-1], 3)
+        P, Q = (vectors * values) @ vectors.T, (all_vectors[:, ::-1] * expected) @ all_vectors[:, ::-1].T
+        np.testing.assert_allclose(P, Q, atol=1e-9)
+    assert water_filling(np.array([3.0, 2.9, 2.8]), 1, 10) is None
 
 
 @pytest.mark.parametrize("d", [1, 3, 6])

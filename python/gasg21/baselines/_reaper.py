@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse.linalg
 
 from gasg21._validation import Array, check_integer, check_number
 from gasg21.baselines._base import BatchSubspace, Solution, coordinates, in_features, unit_rows
@@ -20,8 +21,8 @@ class REAPER(BatchSubspace):
     the samples by the inverse of their distances and solves the least squares problem exactly, by an
     eigendecomposition and water-filling. The subspace is spanned by the leading eigenvectors of P.
 
-    An iteration costs O(n_samples * k^2 + k^3), k = min(n_samples, n_features), and O(k^2) memory beside
-    the data.
+    An iteration costs O(n_samples * k^2), k = min(n_samples, n_features), plus the leading eigenvectors of a
+    k x k matrix, and O(k^2) memory beside the data.
 
     Prefer it where the data fits in memory, is complete and not too wide, and a convex problem with a unique
     answer and a recovery guarantee is wanted. For ill-conditioned inliers among many outliers its answer is
@@ -104,8 +105,8 @@ def reaper(
     converged = False
     while not converged and len(history) < max_iter:
         values, vectors = weighted_least_squares(X, weights, d)
-        residual = X @ (np.eye(X.shape[1]) - (vectors * values) @ vectors.T)
-        distances = np.linalg.norm(residual, axis=1)
+        used = vectors[:, values > 0]  # few: P is nearly an orthoprojector
+        distances = np.linalg.norm(X - (X @ used * values[values > 0]) @ used.T, axis=1)
         weights = 1 / np.maximum(distances, delta)
         # quadratic below delta: the function that these weights majorise, so that it cannot rise
         cost = float(np.sum(np.where(distances > delta, distances, (distances**2 / delta + delta) / 2)))
@@ -115,23 +116,43 @@ def reaper(
 
 
 def weighted_least_squares(X: Array, weights: Array, d: int) -> tuple[Array, Array]:
-    """Minimise ``sum_j weights_j |x_j - P x_j|^2`` over the same P: eigenvalues and eigenvectors (Algorithm 4.1)."""
+    """Minimise ``sum_j weights_j |x_j - P x_j|^2`` over the same P: eigenvalues and eigenvectors (Algorithm 4.1).
+
+    Of a large problem only the leading ones, as many as it takes: the others of P are 0.
+    """
     root = np.sqrt(weights)[:, None] * X
-    spread, vectors = scipy.linalg.eigh(root.T @ root, check_finite=False)
-    return water_filling(spread[::-1], d), vectors[:, ::-1]
+    gram = root.T @ root
+    n = len(gram)
+    leading = 2 * d + 10
+    start = np.random.default_rng(0).standard_normal(n)
+    while n >= 400 and 8 * leading <= n:
+        spread, vectors = scipy.sparse.linalg.eigsh(gram, leading, v0=start)
+        values = water_filling(spread[::-1], d, n)
+        if values is not None:
+            return values, vectors[:, ::-1]
+        leading *= 2
+    spread, vectors = scipy.linalg.eigh(gram, check_finite=False)
+    return water_filling(spread[::-1], d, n), vectors[:, ::-1]  # type: ignore[return-value]
 
 
-def water_filling(spread: Array, d: int) -> Array:
-    """Minimise ``sum_i spread_i (1 - v_i)^2`` over 0 <= v <= 1 with sum d; spread decreases."""
+def water_filling(spread: Array, d: int, n: int | None = None) -> Array | None:
+    """Minimise ``sum_i spread_i (1 - v_i)^2`` over 0 <= v <= 1 with sum d; spread decreases.
+
+    None when `spread` holds only the first of n, and the water rises above more than these.
+    """
+    n = n or len(spread)
     values = np.zeros(len(spread))
-    positive = spread[spread > len(spread) * np.finfo(np.float64).eps * spread[0]]
+    positive = spread[spread > n * np.finfo(np.float64).eps * spread[0]]
     if len(positive) <= d:
         values[: len(positive)] = 1
         return values
     count = np.arange(1, len(positive) + 1)
     level = (count - d) / np.cumsum(1 / positive)  # the water level if only the first `count` are above it
-    fits = level >= np.append(positive[1:], 0)
+    unknown = np.inf if len(positive) == len(spread) < n else 0
+    fits = level >= np.append(positive[1:], unknown)
     fits[:d] = False
+    if not fits.any():
+        return None
     last = int(np.argmax(fits))
     values[: last + 1] = np.maximum(1 - level[last] / positive[: last + 1], 0)
     return values
