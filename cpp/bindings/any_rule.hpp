@@ -100,6 +100,11 @@ struct AnyLoss {
     if (const auto* l1 = std::get_if<L1Loss>(&loss)) return {l1->make_fit<T>(U.n_rows, U.n_cols)};
     return {StandingFit<T>(U)};
   }
+  /// Passes over a sample that a fit to a standing basis makes, at most.
+  double passes() const {
+    const auto* l1 = std::get_if<L1Loss>(&loss);
+    return l1 ? double(l1->options.max_iter) : 1;
+  }
   double weight(double residual) const {
     return std::visit([&](const auto& l) { return l.weight(residual); }, loss);
   }

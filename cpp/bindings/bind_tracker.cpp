@@ -11,6 +11,7 @@
 
 #include "any_rule.hpp"
 #include "array_view.hpp"
+#include "infinite.hpp"
 #include "module.hpp"
 #include "pickling.hpp"
 #include "tracker_state.hpp"
@@ -54,6 +55,22 @@ class PyTracker {
     }
     watch.finish();
     return residuals;
+  }
+
+  /// Updates with one vector, the common case made short: a plain (1, n) array without infinities.
+  /// Returns its residual before the update, NaN if it was skipped; or None, and nothing has
+  /// happened, for whatever else was given, at which the caller must look closer.
+  py::object consume_row(const py::handle& row) {
+    if (Py_TYPE(row.ptr()) != py::detail::npy_api::get().PyArray_Type_) return py::none();
+    const auto a = py::reinterpret_borrow<py::array>(row);
+    constexpr int plain = py::array::c_style | py::detail::npy_api::NPY_ARRAY_ALIGNED_;
+    if (!py::isinstance<py::array_t<T>>(a) || (a.flags() & plain) != plain || a.ndim() != 2 ||
+        a.shape(0) != 1 || uword(a.shape(1)) != core_.n())
+      return py::none();
+    const T* values = static_cast<const T*>(a.data());
+    if (first_infinite(values, nullptr, core_.n()) < core_.n()) return py::none();
+    return py::float_(
+        alone([&](Core& core) { return core.update(DenseSample<T>{values}).residual; }));
   }
 
   py::array_t<std::uint64_t> permutation(uword count) {
@@ -145,6 +162,9 @@ void bind_for(py::module_& m, const char* name) {
            py::arg("order") = py::none(), py::arg("progress") = py::none(),
            py::arg("held_out") = py::none(),
            "Update with each sample: an array (m, n), borrowed, or (data, indices, indptr).")
+      .def("consume_row", &Class::consume_row, py::arg("row"),
+           "Update with a plain (1, n) array and return its residual; None if it is not one, or "
+           "holds an infinity: then nothing has happened.")
       .def("restart", &Class::restart, py::arg("components"), py::arg("rule"),
            "Go on from another basis (d, n) with another rule.")
       .def_property_readonly("rule", [](Class& self) { return self.step().rule; })

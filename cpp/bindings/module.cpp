@@ -11,6 +11,7 @@ PYBIND11_MODULE(_core, m) {
   m.doc() = "The C++ core of gasg21. Private: use the gasg21 package.";
   m.attr("__version__") = GASG21_VERSION;
   py::register_exception<gasg21::NumericalError>(m, "NumericalError", PyExc_ArithmeticError);
+  gasg21::bindings::bind_dispatch(m);
   gasg21::bindings::bind_geometry(m);
   gasg21::bindings::bind_step_size(m);
   gasg21::bindings::bind_polish(m);

@@ -5,6 +5,7 @@
 
 namespace gasg21::bindings {
 
+void bind_dispatch(pybind11::module_& m);
 void bind_geometry(pybind11::module_& m);
 void bind_k_subspaces(pybind11::module_& m);
 void bind_polish(pybind11::module_& m);

@@ -11,11 +11,12 @@ import scipy.sparse as sp
 
 from gasg21 import _core
 from gasg21._ensemble import fit_members, join_runs
-from gasg21._fitting import n_threads, without_entries
+from gasg21._fitting import without_entries
 from gasg21._progress import progress_bar
 from gasg21._recovery import GASG21
 from gasg21._self_check import LOST
 from gasg21._subspaces import UnionMixin, assign, dense, is_near
+from gasg21._threads import check_n_jobs, n_threads
 from gasg21._union import UnionPlan, UnionRecovery
 from gasg21._validation import (
     Array,
@@ -90,9 +91,12 @@ class KGASG21(UnionMixin):
     on_bad, absent
         As for `GASG21`.
     random_state : int, RandomState, Generator or None
-        An int gives the same bits every time, whatever the number of threads.
+        An int gives the same bits every time.
     verbose : int
         1 shows a progress bar.
+    n_jobs : int or None
+        Threads, as for `GASG21`; of an ensemble, the runs that go on at the same time. It changes no bit of the
+        results.
 
     Attributes
     ----------
@@ -171,6 +175,7 @@ class KGASG21(UnionMixin):
         absent: str = "missing",
         random_state: Any = None,
         verbose: int = 0,
+        n_jobs: int | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.n_components = n_components
@@ -189,6 +194,7 @@ class KGASG21(UnionMixin):
         self.absent = absent
         self.random_state = random_state
         self.verbose = verbose
+        self.n_jobs = n_jobs
 
     # ---- fitting
 
@@ -290,6 +296,7 @@ class KGASG21(UnionMixin):
         check_integer("n_ensemble", self.n_ensemble, 1)
         check_integer("max_passes", self.max_passes, 1)
         check_number("tol", self.tol, 0)
+        check_n_jobs(self.n_jobs)
         for name in ("whiten", "scaling", "polish", "reject_outliers"):
             if not isinstance(getattr(self, name), bool | np.bool_):
                 msg = f"{name}={getattr(self, name)!r} must be True or False"
@@ -344,7 +351,7 @@ class KGASG21(UnionMixin):
             max_passes=self.max_passes,
             tol=self.tol,
             seed=seed_of(self.random_state),
-            n_threads=n_threads(),
+            n_threads=n_threads(self.n_jobs),
         )
 
     def _given_subspaces(self, dimensions: tuple[int, ...], dtype: np.dtype[Any]) -> list[Array]:
@@ -373,7 +380,7 @@ class KGASG21(UnionMixin):
         self._whitening = None
         if self.whiten:
             dimensions = self._dimensions(samples.n_features)
-            self._whitening = Whitening.of(dense(samples), dimensions, seed_of(self.random_state))
+            self._whitening = Whitening.of(dense(samples), dimensions, seed_of(self.random_state), self.n_jobs)
         return self._working(samples)
 
     def _without_outliers(self, samples: Samples, working: Samples) -> Samples:
@@ -389,9 +396,11 @@ class KGASG21(UnionMixin):
             self._recover_one(recovery)
         elif self.n_ensemble > 1:
             good = recovery.samples
-            return join_runs(
-                plan, good, self.n_ensemble, lambda subspaces: is_near(subspaces, *assign(subspaces, good), good)
-            )
+
+            def inliers(subspaces: list[Array]) -> Array:
+                return is_near(subspaces, *assign(subspaces, good, plan.n_threads), good)
+
+            return join_runs(plan, good, self.n_ensemble, inliers)
         else:
             recovery.run(progress)
         return recovery
@@ -412,6 +421,7 @@ class KGASG21(UnionMixin):
             on_bad=self.on_bad,
             random_state=plan.seed,
             verbose=self.verbose,
+            n_jobs=self.n_jobs,
         )
         recovery.timings.update(seed=0.0, select=0.0)
         try:
@@ -438,7 +448,7 @@ class KGASG21(UnionMixin):
 
     def _refit_original(self, samples: Samples, working: Samples, plan: UnionPlan) -> None:
         """Fit each cluster in the data's own coordinates, of which whitening leaves some out."""
-        labels, residuals = assign(self._bases, working)
+        labels, residuals = self._assign(working)
         good = is_near(self._bases, labels, residuals, working)
         X = dense(samples)
         good &= ~self._whitening.is_outlier(X)  # type: ignore[union-attr]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gasg21 import _core
-from gasg21._fitting import consume, count_observed, n_threads, polish_residuals
+from gasg21._fitting import consume, count_observed, polish_residuals
 from gasg21._validation import Samples, check_components
 
 _SAMPLES, _PASSES, _POLISHES = 1500, 2, 4
@@ -14,7 +14,7 @@ _DROP = 0.05  # a dimension counts when it brings this share of the whole drop
 _FLOOR = 1e-6  # residuals below this are all alike
 
 
-def choose_components(samples: Samples, seed: int) -> int:
+def choose_components(samples: Samples, seed: int, n_threads: int) -> int:
     """Return the last dimension that lowers the mean log residual by more than a twentieth of the whole.
 
     The residual is that of a robust fit with d dimensions, over what a random direction would leave; on a
@@ -24,7 +24,7 @@ def choose_components(samples: Samples, seed: int) -> int:
     levels = [0.0]  # mean log residual without a subspace
     observed = count_observed(samples) / samples.n_samples
     for d in range(1, int(min(samples.n_features, samples.n_samples, observed - 1, _MOST + 1))):
-        level = _mean_log_residual(samples, d, seed)
+        level = _mean_log_residual(samples, d, seed, n_threads)
         if np.isnan(level):  # no sample can be used
             break
         levels.append(level)
@@ -35,7 +35,7 @@ def choose_components(samples: Samples, seed: int) -> int:
     return best
 
 
-def _mean_log_residual(samples: Samples, d: int, seed: int) -> float:
+def _mean_log_residual(samples: Samples, d: int, seed: int, n_threads: int) -> float:
     some = samples.every(max(1, samples.n_samples // _SAMPLES))
     double = some.dtype == np.float64
     rule, metric = _core.AdaptiveStep(eta0=1.0, mu_max=6.0), _core.CovarianceScaling()
@@ -44,7 +44,7 @@ def _mean_log_residual(samples: Samples, d: int, seed: int) -> float:
         consume(tracker, some, tracker.permutation(some.n_samples), None)
     if tracker.counters()["n_used"] == 0:
         return float("nan")
-    polisher = (_core.Polisher64 if double else _core.Polisher32)(tracker.components(), some.n_samples, n_threads())
+    polisher = (_core.Polisher64 if double else _core.Polisher32)(tracker.components(), some.n_samples, n_threads)
     residuals = polish_residuals(polisher, some, _POLISHES)
     observed = count_observed(some) / some.n_samples
     left = np.sqrt(1 - d / observed) if observed > d else 1.0

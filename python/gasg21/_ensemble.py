@@ -108,7 +108,14 @@ def fit_members(X: Array, d: int, plan: UnionPlan) -> GASG21 | None:
     """Fit one cluster by itself; None if it has so few members that any subspace can be put through them."""
     if len(X) <= d + 1:
         return None
-    one = GASG21(d, scaling=plan.scaling, init="spherical_pca", tol=plan.tol, random_state=plan.seed)
+    one = GASG21(
+        d,
+        scaling=plan.scaling,
+        init="spherical_pca",
+        tol=plan.tol,
+        random_state=plan.seed,
+        n_jobs=plan.n_threads,
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         one.fit(X)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,6 +34,7 @@ class Plan:
     n_components: int  # to return; the tracker may work with more
     seed: int
     loss: _core.Loss = "l21"
+    n_threads: int = 1
 
 
 @dataclass
@@ -187,7 +187,7 @@ class Recovery:
 
     def _polisher(self, components: Array) -> _core.Polisher:
         kind = _core.Polisher64 if self.samples.dtype == np.float64 else _core.Polisher32
-        return kind(components, self.samples.n_samples, n_threads())
+        return kind(components, self.samples.n_samples, self.plan.n_threads)
 
     def _record(self, **values: Any) -> None:
         self.history.append({"pass": len(self.history) + 1, **values})
@@ -243,10 +243,3 @@ def count_observed(samples: Samples) -> int:
 def without_entries(counters: dict[str, int]) -> dict[str, int]:
     """Return the counters that count samples."""
     return {name: count for name, count in counters.items() if name != "entries_used"}
-
-
-def n_threads() -> int:
-    """Return the cores this process may use, or OMP_NUM_THREADS, which joblib sets in its workers."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    limit = os.environ.get("OMP_NUM_THREADS", "")
-    return min(cores, max(1, int(limit))) if limit.isdigit() else cores

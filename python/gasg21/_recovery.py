@@ -57,6 +57,12 @@ class GASG21(StreamingSubspace):
         An int gives the same bits every time, and the same as the seed of the C++ library.
     verbose : int
         1 shows a progress bar.
+    n_jobs : int or None
+        Threads for the polish, and for what is done with each sample by itself (`transform`, `score_samples`,
+        `predict`, `complete`); the stream is one thread by nature. -1 means all cores, -2 all but one. None means
+        all cores too, as for NumPy's BLAS, but no more than OMP_NUM_THREADS or `joblib.parallel_config` say. In a
+        worker of joblib (say of ``GridSearchCV(n_jobs=...)``) it is never more than the worker's share of the
+        cores. It changes no bit of the results.
 
     Attributes
     ----------
@@ -130,6 +136,7 @@ class GASG21(StreamingSubspace):
         absent: str = "missing",
         random_state: Any = None,
         verbose: int = 0,
+        n_jobs: int | None = None,
     ) -> None:
         super().__init__(
             n_components,
@@ -142,6 +149,7 @@ class GASG21(StreamingSubspace):
             absent=absent,
             random_state=random_state,
             verbose=verbose,
+            n_jobs=n_jobs,
         )
         self.scaling = scaling
         self.polish = polish
@@ -184,6 +192,7 @@ class GROUSE(StreamingSubspace):
         absent: str = "missing",
         random_state: Any = None,
         verbose: int = 0,
+        n_jobs: int | None = None,
     ) -> None:
         super().__init__(
             n_components,
@@ -196,6 +205,7 @@ class GROUSE(StreamingSubspace):
             absent=absent,
             random_state=random_state,
             verbose=verbose,
+            n_jobs=n_jobs,
         )
 
 
@@ -233,7 +243,7 @@ class GRASTA(StreamingSubspace):
         Iterations for a sample at most.
     admm_tol : float
         ADMM ends when its constraint holds to this, for a sample of unit length.
-    init, max_passes, tol, contamination, on_bad, absent, random_state, verbose
+    init, max_passes, tol, contamination, on_bad, absent, random_state, verbose, n_jobs
         As in `GASG21`.
 
     Attributes
@@ -285,6 +295,7 @@ class GRASTA(StreamingSubspace):
         absent: str = "missing",
         random_state: Any = None,
         verbose: int = 0,
+        n_jobs: int | None = None,
     ) -> None:
         super().__init__(
             n_components,
@@ -297,6 +308,7 @@ class GRASTA(StreamingSubspace):
             absent=absent,
             random_state=random_state,
             verbose=verbose,
+            n_jobs=n_jobs,
         )
         self.admm_rho = admm_rho
         self.admm_max_iter = admm_max_iter

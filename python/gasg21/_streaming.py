@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import deque
 from collections.abc import Callable
+from operator import attrgetter, is_
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from gasg21._dimension import choose_components
 from gasg21._fitting import Plan, Recovery, consume, without_entries
 from gasg21._progress import progress_bar
 from gasg21._subspace import SubspaceMixin, null_offset
+from gasg21._threads import check_n_jobs, n_threads
 from gasg21._validation import (
     Array,
     Samples,
@@ -30,6 +32,9 @@ from gasg21.step_size import StepSize, core_rule
 
 _RECENT = 2048  # residuals of a stream that a numeric contamination is taken from
 _PROBED = 1000  # samples to look at, at least, to see whether they span the subspace
+
+# What follows from where the tracker stands.
+_PUBLISHED = ("components_", "n_iter_", "n_skipped_", "diagnostics_", "step_size_", "level_", "offset_")
 
 _ADVICE = {
     "max_passes": "Raise max_passes; if that does not help, n_components may be too small.",
@@ -62,6 +67,8 @@ class StreamingSubspace(SubspaceMixin):
     diagnostics_: dict[str, int]
     _tracker: _core.Tracker
     _recent: deque[float]
+    # How to get the parameters, and their values with which a plain vector needs no more checks.
+    _checked: tuple[attrgetter[tuple[Any, ...]], tuple[Any, ...]] | None = None
 
     def __init__(
         self,
@@ -76,6 +83,7 @@ class StreamingSubspace(SubspaceMixin):
         absent: str = "missing",
         random_state: Any = None,
         verbose: int = 0,
+        n_jobs: int | None = None,
     ) -> None:
         self.n_components = n_components
         self.step_size = step_size
@@ -87,6 +95,7 @@ class StreamingSubspace(SubspaceMixin):
         self.absent = absent
         self.random_state = random_state
         self.verbose = verbose
+        self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: None = None, mask: Any = None) -> StreamingSubspace:
         """Find the subspace, by shuffled passes over the data.
@@ -114,7 +123,16 @@ class StreamingSubspace(SubspaceMixin):
             d = self._dimension(samples, seed)
             working = self._working_dimension(d, samples.n_features)
             rule = self._rule(stream=False)
-            plan = Plan(self.max_passes, self.tol, self.polish, self.scaling, d, seed, self._tracker_loss())
+            plan = Plan(
+                max_passes=self.max_passes,
+                tol=self.tol,
+                polish=self.polish,
+                scaling=self.scaling,
+                n_components=d,
+                seed=seed,
+                loss=self._tracker_loss(),
+                n_threads=n_threads(self.n_jobs),
+            )
             recovery = Recovery(plan, samples, self._start(samples, working, rule, seed))
             try:
                 passes = None if self.polish else self.max_passes
@@ -148,6 +166,8 @@ class StreamingSubspace(SubspaceMixin):
         -------
         self
         """
+        if mask is None and self._took_row(X):
+            return self
         interrupt: KeyboardInterrupt | None = None
         with unchanged_on_error(self):
             self._check_parameters()
@@ -164,9 +184,40 @@ class StreamingSubspace(SubspaceMixin):
                     interrupt = caught
             self._publish(tracker)
             self._set_offset(lambda: np.asarray(self._recent))
+            if self._auto_offset() and not self.verbose and not hasattr(self, "feature_names_in_"):
+                parameters = attrgetter(*self.get_params(deep=False))
+                self._checked = parameters, parameters(self)
         if interrupt is not None:
             raise interrupt
         return self
+
+    def _took_row(self, X: Any) -> bool:
+        """Go on with one plain vector (see `consume_row`) if the parameters are those that were checked last.
+
+        The checks would take many times the update, and so would publishing: `__getattr__` does that when
+        somebody looks.
+        """
+        if self._checked is None:
+            return False
+        parameters, values = self._checked
+        if not all(map(is_, parameters(self), values)):
+            return False
+        residual = self._tracker.consume_row(X)
+        if residual is None:
+            return False
+        self._recent.append(-residual)
+        if "components_" in self.__dict__:
+            for name in _PUBLISHED:
+                self.__dict__.pop(name, None)
+        return True
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _PUBLISHED or "_tracker" not in self.__dict__:
+            msg = f"{type(self).__name__!r} object has no attribute {name!r}"
+            raise AttributeError(msg)
+        published = self._published(self._tracker)
+        self.__dict__.update(published)
+        return published[name]
 
     def _start_stream(self, samples: Samples) -> _core.Tracker:
         seed = seed_of(self.random_state)
@@ -184,6 +235,7 @@ class StreamingSubspace(SubspaceMixin):
     def _check_parameters(self) -> None:
         check_integer("max_passes", self.max_passes, 1)
         check_number("tol", self.tol, 0)
+        check_n_jobs(self.n_jobs)
         for name in ("scaling", "polish"):
             if not isinstance(getattr(self, name), bool | np.bool_):
                 msg = f"{name}={getattr(self, name)!r} must be True or False"
@@ -201,7 +253,7 @@ class StreamingSubspace(SubspaceMixin):
 
     def _dimension(self, samples: Samples, seed: int) -> int:
         if isinstance(self.n_components, str) and self.n_components == "auto":
-            return choose_components(samples, seed)
+            return choose_components(samples, seed, n_threads(self.n_jobs))
         return check_components(self.n_components, samples.n_features)
 
     def _working_dimension(self, d: int, n_features: int) -> int:
@@ -242,6 +294,7 @@ class StreamingSubspace(SubspaceMixin):
 
     def _publish_fit(self, recovery: Recovery) -> None:
         self._recent = deque(maxlen=_RECENT)
+        self._checked = None
         self._publish(recovery.tracker)
         self._go_on_from(recovery)
         self.history_ = recovery.history
@@ -274,16 +327,24 @@ class StreamingSubspace(SubspaceMixin):
         self.components_ = recovery.components
 
     def _publish(self, tracker: _core.Tracker) -> None:
-        counters = tracker.counters()
         self._tracker = tracker
-        self.components_ = tracker.components()
+        self.__dict__.update(self._published(tracker))
         self.n_components_ = len(self.components_)
-        self.n_iter_ = counters["n_used"]
-        self.n_skipped_ = counters["n_seen"] - counters["n_used"]
-        self.diagnostics_ = without_entries(counters)
-        self.step_size_ = tracker.eta
-        self.level_ = tracker.level
-        self.offset_ = null_offset(counters["entries_used"] / max(self.n_iter_, 1), self.n_components_)
+
+    @staticmethod
+    def _published(tracker: _core.Tracker) -> dict[str, Any]:
+        counters, components = tracker.counters(), tracker.components()
+        used = counters["n_used"]
+        values = (
+            components,
+            used,
+            counters["n_seen"] - used,
+            without_entries(counters),
+            tracker.eta,
+            tracker.level,
+            null_offset(counters["entries_used"] / max(used, 1), len(components)),
+        )
+        return dict(zip(_PUBLISHED, values, strict=True))
 
     def _auto_offset(self) -> bool:
         return isinstance(self.contamination, str) and self.contamination == "auto"

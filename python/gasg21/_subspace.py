@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Outlier
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from gasg21 import _core
+from gasg21._threads import n_threads
 from gasg21._validation import Array, Samples, check_samples
 from gasg21.exceptions import InvalidInputError
 
@@ -28,6 +29,8 @@ class SubspaceMixin(
     BaseEstimator,  # type: ignore[misc]
 ):
     """Everything that needs only `components_` (d, n), orthonormal rows, and `offset_`."""
+
+    n_jobs: int | None = None  # a parameter of those that also fit on several threads
 
     components_: Array
     offset_: float
@@ -78,10 +81,11 @@ class SubspaceMixin(
         samples = self._check_new(X, mask)
         out = np.empty(samples.data.shape, np.result_type(samples.data.dtype, self.components_.dtype))
         fill = _core.fill_missing64 if samples.dtype == np.float64 else _core.fill_missing32
+        threads = n_threads(self.n_jobs)
         for block in samples.chunks():
             observed, kept = observed_entries(samples, block.rows)
             filled = np.zeros(kept.shape, samples.dtype)
-            fill(self.components_, block.payload, block.mask, filled, self._weights_loss())
+            fill(self.components_, block.payload, block.mask, filled, self._weights_loss(), threads)
             out[block.rows] = np.where(observed, kept, filled)
         return out
 
@@ -119,7 +123,8 @@ class SubspaceMixin(
     def _project(self, samples: Samples, loss: _core.Loss = "l21") -> tuple[Array, Array]:
         """Weights (m, d) by the loss, and residuals (m,) of least squares."""
         project = _core.project64 if samples.dtype == np.float64 else _core.project32
-        parts = [project(self.components_, block.payload, block.mask, loss) for block in samples.blocks()]
+        threads = n_threads(self.n_jobs)
+        parts = [project(self.components_, b.payload, b.mask, loss, threads) for b in samples.blocks()]
         if len(parts) == 1:
             return parts[0]
         return np.concatenate([w for w, _ in parts]), np.concatenate([r for _, r in parts])

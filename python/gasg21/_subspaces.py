@@ -10,9 +10,9 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils.validation import check_is_fitted
 
 from gasg21 import _core
-from gasg21._fitting import n_threads
 from gasg21._self_check import dense_rows
 from gasg21._subspace import null_residual, observed_entries
+from gasg21._threads import n_threads
 from gasg21._validation import Array, Samples, check_samples
 from gasg21._whitening import Whitening
 
@@ -26,6 +26,7 @@ class UnionMixin(
     """Everything that needs only the subspaces, and the coordinates that they were found in."""
 
     reject_outliers: bool
+    n_jobs: int | None
     subspaces_: list[Array]
     _bases: list[Array]  # in the coordinates that it works in
     _whitening: Whitening | None
@@ -43,12 +44,13 @@ class UnionMixin(
         """
         working = self._working(self._check_new(X, mask))
         measure = _core.residuals64 if working.dtype == np.float64 else _core.residuals32
-        parts = [measure(self._bases, b.payload, b.mask, n_threads()) for b in working.blocks()]
+        threads = n_threads(self.n_jobs)
+        parts = [measure(self._bases, b.payload, b.mask, threads) for b in working.blocks()]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def score_samples(self, X: Any, mask: Any = None) -> Array:
         """Minus the residual of each unit-norm sample in the nearest subspace: 0 is perfect, -1 is orthogonal."""
-        return -assign(self._bases, self._working(self._check_new(X, mask)))[1]
+        return -self._assign(self._working(self._check_new(X, mask)))[1]
 
     def complete(self, X: Any, mask: Any = None) -> Array:
         """Return X with its missing entries filled in from the nearest subspace; observed ones are kept.
@@ -56,17 +58,18 @@ class UnionMixin(
         A row stays NaN where it was missing if too little of it is observed.
         """
         samples = self._check_new(X, mask)
-        labels, residuals = assign(self._bases, self._working(samples))
+        labels, residuals = self._assign(self._working(samples))
         labels[residuals == 0] = np.maximum(labels[residuals == 0], 0)  # zeros lie in every subspace
         out = np.empty(samples.data.shape, np.result_type(samples.data.dtype, samples.dtype))
         fill = _core.fill_missing64 if samples.dtype == np.float64 else _core.fill_missing32
+        threads = n_threads(self.n_jobs)
         for block in samples.chunks():
             observed, kept = observed_entries(samples, block.rows)
             filled = np.full(kept.shape, np.nan, samples.dtype)
             for k, places in _places_by_label(labels[block.rows], len(self.subspaces_)):
                 some = samples.take(np.arange(samples.n_samples)[block.rows][places])
                 part = np.zeros((len(places), samples.n_features), samples.dtype)
-                fill(self.subspaces_[k], some.payload, some.mask, part)
+                fill(self.subspaces_[k], some.payload, some.mask, part, n_threads=threads)
                 filled[places] = part
             out[block.rows] = np.where(observed, kept, filled)
         return out
@@ -81,8 +84,11 @@ class UnionMixin(
             return samples
         return Samples(self._whitening.apply(dense(samples)), None, np.dtype(np.float64))
 
+    def _assign(self, working: Samples) -> tuple[Array, Array]:
+        return assign(self._bases, working, n_threads(self.n_jobs))
+
     def _label(self, samples: Samples, working: Samples) -> Array:
-        return self._rejected(*assign(self._bases, working), samples, working)
+        return self._rejected(*self._assign(working), samples, working)
 
     def _rejected(self, labels: Array, residuals: Array, samples: Samples, working: Samples) -> Array:
         """Return the labels, -1 for outliers if they are to be rejected."""
@@ -105,10 +111,10 @@ class UnionMixin(
         return tags
 
 
-def assign(subspaces: list[Array], samples: Samples) -> tuple[Array, Array]:
+def assign(subspaces: list[Array], samples: Samples, threads: int) -> tuple[Array, Array]:
     """Labels of the nearest subspaces, -1 where nothing can be told, and residuals."""
     nearest = _core.assign64 if samples.dtype == np.float64 else _core.assign32
-    parts = [nearest(subspaces, b.payload, b.mask, n_threads()) for b in samples.blocks()]
+    parts = [nearest(subspaces, b.payload, b.mask, threads) for b in samples.blocks()]
     if len(parts) == 1:
         return parts[0]
     return np.concatenate([labels for labels, _ in parts]), np.concatenate([r for _, r in parts])

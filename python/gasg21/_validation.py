@@ -23,6 +23,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from gasg21 import _core
+from gasg21._threads import n_threads
 from gasg21.exceptions import InvalidInputError
 
 Array = npt.NDArray[Any]
@@ -138,7 +139,7 @@ def check_samples(
     mask = _check_mask(mask, X)
     samples = Samples(X, mask, dtype, absent_is_zero=estimator.absent == "zero")
     if estimator.on_bad == "raise":
-        _refuse_infinite(samples)
+        _refuse_infinite(samples, n_threads(getattr(estimator, "n_jobs", None)))
     return samples
 
 
@@ -242,10 +243,10 @@ def _check_mask(mask: Any, X: Any) -> Array | None:
     return mask if mask.shape[1] <= 1 or mask.strides[1] == 1 else np.ascontiguousarray(mask)
 
 
-def _refuse_infinite(samples: Samples) -> None:
+def _refuse_infinite(samples: Samples, threads: int) -> None:
     find = _core.find_infinite64 if samples.dtype == np.float64 else _core.find_infinite32
     for block in samples.blocks():
-        found = find(block.payload, block.mask, samples.n_features)
+        found = find(block.payload, block.mask, samples.n_features, threads)
         if found is not None:
             start = block.rows.start if isinstance(block.rows, slice) else None
             row, column = found[0] + (start or 0), found[1]

@@ -21,10 +21,10 @@ class Whitening:
     spread: Array  # (r,), singular values, falling
 
     @classmethod
-    def of(cls, X: Array, dimensions: tuple[int, ...], seed: int) -> Whitening:
+    def of(cls, X: Array, dimensions: tuple[int, ...], seed: int, n_jobs: int | None) -> Whitening:
         """Fit to the samples, rows of an array with NaN for missing entries, outliers left out."""
         total, n = sum(dimensions), X.shape[1]
-        overall = GASG21(max(1, min(total, n // 2)), random_state=seed)
+        overall = GASG21(max(1, min(total, n // 2)), random_state=seed, n_jobs=n_jobs)
         with warnings.catch_warnings():  # only the clusters need to be determined
             warnings.simplefilter("ignore", ConvergenceWarning)
             labels = overall.fit(X).predict(X)
