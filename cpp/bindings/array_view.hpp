@@ -16,8 +16,9 @@ namespace py = pybind11;
 
 template <class T>
 void require_native(const py::array& a, const char* name) {
-  require(py::isinstance<py::array_t<T>>(a), name, " must be a native ", sizeof(T) * 8,
-          "-bit array, not ", std::string(py::str(a.dtype())));
+  if (!py::isinstance<py::array_t<T>>(a))  // asked first: the name of a dtype takes microseconds
+    require(false, name, " must be a native ", sizeof(T) * 8, "-bit array, not ",
+            std::string(py::str(a.dtype())));
   // A misaligned array passes NumPy's own layout flags, and reading it is undefined behaviour.
   require((a.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_) != 0, name, " must be aligned");
 }

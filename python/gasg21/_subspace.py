@@ -78,10 +78,14 @@ class SubspaceMixin(
         X_completed : ndarray of shape (n_samples, n_features)
             Dense. What is not determined (see `transform`) stays NaN.
         """
-        samples = self._check_new(X, mask)
+        samples, threads = self._check_new(X, mask), n_threads(self.n_jobs)
         out = np.empty(samples.data.shape, np.result_type(samples.data.dtype, self.components_.dtype))
         fill = _core.fill_missing64 if samples.dtype == np.float64 else _core.fill_missing32
-        threads = n_threads(self.n_jobs)
+        if not sp.issparse(samples.data) and out.dtype == samples.dtype:
+            out[...] = samples.data
+            for block in samples.blocks():
+                fill(self.components_, block.payload, block.mask, out[block.rows], self._weights_loss(), threads)
+            return out
         for block in samples.chunks():
             observed, kept = observed_entries(samples, block.rows)
             filled = np.zeros(kept.shape, samples.dtype)

@@ -1,7 +1,6 @@
 """Beyond the paper: scaled steps, the polish, honest answers."""
 
 import os
-import sys
 
 import numpy as np
 import pytest
@@ -170,15 +169,6 @@ def test_nan_mask_csr_and_layouts_give_the_same_fit(problem, monkeypatch):
         assert model.estimated_angle_ == expected.estimated_angle_
 
 
-def test_threads_change_no_bit(monkeypatch):
-    X = problem_of(700, 120, 4, condition=20, noise=0.01, seed=90).data
-    results = set()
-    for threads in ("1", "2", "3"):
-        monkeypatch.setattr("gasg21._fitting.n_threads", lambda threads=threads: int(threads))
-        results.add(GASG21(4, random_state=0).fit(X).components_.tobytes())
-    assert len(results) == 1
-
-
 def test_scales_change_nothing_in_a_fit(problem, rng):
     expected = GASG21(3, random_state=0).fit(problem.data)
     for k in (-300, -155, 155, 300):
@@ -299,16 +289,6 @@ def test_faces_are_recovered_better_than_in_the_paper():
                 model = GASG21(9, random_state=seed, **parameters).fit(np.vstack([person, background]))
                 residuals.append(relative_residual(person, model.inverse_transform(model.transform(person))))
         assert np.mean(residuals) <= bound
-
-
-def test_python_is_not_asked_for_more_threads_than_it_may_have(monkeypatch):
-    from gasg21._fitting import n_threads
-
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    assert n_threads() == 1
-    monkeypatch.delenv("OMP_NUM_THREADS")
-    assert 1 <= n_threads() <= (os.cpu_count() or 1)
-    assert sys.platform != "linux" or n_threads() == len(os.sched_getaffinity(0))
 
 
 def test_an_interrupted_stream_keeps_what_it_reached(problem, monkeypatch):
