@@ -18,6 +18,7 @@
 #include "pickling.hpp"
 #include "tracker_state.hpp"
 #include "watch.hpp"
+#include "worth.hpp"
 
 namespace gasg21::bindings {
 
@@ -151,7 +152,8 @@ py::tuple assign_all(const py::list& subspaces, const py::object& samples, const
   const SubspaceBank<T> bank(copy_bases<T>(subspaces));
   const AnyView<T> view = as_view<T>(samples, mask, bank.n());
   Assignment<T> all;
-  without_gil<T>(view, n_threads,
+  const double work = stored_entries<T>(view) * double(bank.size());
+  without_gil<T>(view, worthwhile(n_threads, work),
                  [&](const auto& v, const Parallel& p) { all = assign(bank, v, p); });
   return py::make_tuple(to_labels(all.labels, bank.size()), to_column_array(all.residuals));
 }
@@ -167,7 +169,8 @@ py::array_t<T> residuals_to_all(const py::list& subspaces, const py::object& sam
   py::array_t<T> out({py::ssize_t(m), py::ssize_t(K)});
   T* to = out.mutable_data();
   constexpr uword chunk = 16;
-  without_gil<T>(view, n_threads, [&](const auto& v, const Parallel& p) {
+  const double work = stored_entries<T>(view) * double(K);
+  without_gil<T>(view, worthwhile(n_threads, work), [&](const auto& v, const Parallel& p) {
     p.for_all((m + chunk - 1) / chunk, [&] { return Scratch(bank); },
               [&](uword task, Scratch& scratch) {
                 for (uword j = task * chunk; j < std::min(m, (task + 1) * chunk); ++j) {

@@ -15,38 +15,27 @@
 #include "infinite.hpp"
 #include "module.hpp"
 #include "watch.hpp"
+#include "worth.hpp"
 
 namespace gasg21::bindings {
 
 namespace {
-
-/// The entries that are stored, missing or not.
-template <class T>
-double stored_entries(const DenseView<T>& v) {
-  return double(v.n_rows) * double(v.n_cols);
-}
-template <class T, class Index>
-double stored_entries(const SparseView<T, Index>& v) {
-  return double(v.offsets[v.n_cols]);
-}
 
 /// Runs work(j, sample, scratch) for each sample without the GIL, on several threads if that pays;
 /// `cost` is what an entry takes, in multiply-adds.
 template <class T, class MakeScratch, class Work>
 void each_sample(const AnyView<T>& view, unsigned n_threads, double cost,
                  MakeScratch&& make_scratch, Work&& work) {
-  // A thread takes some 30 us to start: it must find several times that to do.
-  constexpr double worth_a_thread = 5e5, task = 1e5;
+  constexpr double task = 1e5;  // some 60 us
   std::visit(
       [&](const auto& v) {
         const uword m = v.n_cols;
         const double all = cost * stored_entries(v), each = std::max(1.0, all / double(m));
         const auto chunk = uword(std::max(1.0, std::min(task / each, double(m))));
-        const auto threads = unsigned(std::min(double(n_threads), 1 + all / worth_a_thread));
         Watch watch{py::none(), double(chunk) * each};
         {
           const py::gil_scoped_release nogil;
-          const Parallel parallel(threads, [&] { return watch.tick(); });
+          const Parallel parallel(worthwhile(n_threads, all), [&] { return watch.tick(); });
           parallel.for_each((m + chunk - 1) / chunk, make_scratch, [&](uword t, auto& scratch) {
             for (uword j = t * chunk; j < std::min(m, (t + 1) * chunk); ++j)
               work(j, v.sample(j), scratch);

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections import deque
 from collections.abc import Callable
-from operator import attrgetter, is_
 from typing import Any, ClassVar
 
 import numpy as np
@@ -67,8 +66,7 @@ class StreamingSubspace(SubspaceMixin):
     diagnostics_: dict[str, int]
     _tracker: _core.Tracker
     _recent: deque[float]
-    # How to get the parameters, and their values with which a plain vector needs no more checks.
-    _checked: tuple[attrgetter[tuple[Any, ...]], tuple[Any, ...]] | None = None
+    _checked: bool = False  # the parameters are such that a plain vector needs no further checks
 
     def __init__(
         self,
@@ -184,23 +182,18 @@ class StreamingSubspace(SubspaceMixin):
                     interrupt = caught
             self._publish(tracker)
             self._set_offset(lambda: np.asarray(self._recent))
-            if self._auto_offset() and not self.verbose and not hasattr(self, "feature_names_in_"):
-                parameters = attrgetter(*self.get_params(deep=False))
-                self._checked = parameters, parameters(self)
+            self._checked = self._auto_offset() and not self.verbose and not hasattr(self, "feature_names_in_")
         if interrupt is not None:
             raise interrupt
         return self
 
     def _took_row(self, X: Any) -> bool:
-        """Go on with one plain vector (see `consume_row`) if the parameters are those that were checked last.
+        """Go on with one plain vector (see `consume_row`), if no parameter has changed since the last call.
 
         The checks would take many times the update, and so would publishing: `__getattr__` does that when
         somebody looks.
         """
-        if self._checked is None:
-            return False
-        parameters, values = self._checked
-        if not all(map(is_, parameters(self), values)):
+        if not self._checked:
             return False
         residual = self._tracker.consume_row(X)
         if residual is None:
@@ -210,6 +203,11 @@ class StreamingSubspace(SubspaceMixin):
             for name in _PUBLISHED:
                 self.__dict__.pop(name, None)
         return True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not name.startswith("_") and not name.endswith("_"):
+            self.__dict__.pop("_checked", None)  # a parameter
+        super().__setattr__(name, value)
 
     def __getattr__(self, name: str) -> Any:
         if name not in _PUBLISHED or "_tracker" not in self.__dict__:
@@ -294,7 +292,7 @@ class StreamingSubspace(SubspaceMixin):
 
     def _publish_fit(self, recovery: Recovery) -> None:
         self._recent = deque(maxlen=_RECENT)
-        self._checked = None
+        self._checked = False
         self._publish(recovery.tracker)
         self._go_on_from(recovery)
         self.history_ = recovery.history

@@ -81,15 +81,15 @@ def test_threads_of_joblib_do_not_start_threads(four_cores, n_jobs):
     assert Parallel(1)(delayed(n_threads)(n_jobs) for _ in range(2)) == [n_threads(n_jobs)] * 2
 
 
-@pytest.mark.parametrize(("set_to", "expected"), [(None, 1), ("1", 1)])
-@pytest.mark.parametrize("n_jobs", [None, -1, 5])
-def test_processes_of_joblib_keep_to_their_share(monkeypatch, set_to, expected, n_jobs):
-    """Loky sets OMP_NUM_THREADS for its processes: as many to each as there are cores for it."""
+@pytest.mark.parametrize("limit", [None, "2"])
+def test_processes_of_joblib_keep_to_their_share(monkeypatch, limit):
+    """Loky sets OMP_NUM_THREADS for its processes, unless it is set: as many as there are cores for each."""
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    if set_to:
-        monkeypatch.setenv("OMP_NUM_THREADS", set_to)
-    said = Parallel(max(2, cores()), backend="loky")(delayed(n_threads)(n_jobs) for _ in range(2))
-    assert said == [expected] * 2
+    if limit:
+        monkeypatch.setenv("OMP_NUM_THREADS", limit)
+    share = min(2, cores()) if limit else 1
+    said = Parallel(max(2, cores()), backend="loky")(delayed(n_threads)(n_jobs) for n_jobs in (None, -1, 5, 1))
+    assert said == [share, share, share, 1]
 
 
 # ---- the results
@@ -174,12 +174,11 @@ def test_a_fault_in_a_thread_is_an_error_of_the_call():
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_ctrl_c_ends_a_transform_on_several_threads():
     X = np.random.default_rng(0).standard_normal((2000, 300))
-    X = np.lib.stride_tricks.as_strided(X, (2_000_000, 300), (0, 8))  # seconds of work
+    X = np.lib.stride_tricks.as_strided(X, (2_000_000, 300), (0, 8))  # a minute of work
     components = np.linalg.qr(X[:300].T[:, :3] + np.eye(300)[:, :3])[0].T.copy()
     threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
         _core.project64(components, X, None, _core.L1Loss(), 2)
-    assert threading.active_count() <= 2
 
 
 def test_many_threads_may_use_one_model(problem):
