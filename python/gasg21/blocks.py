@@ -84,6 +84,7 @@ class _Door(BaseEstimator):  # type: ignore[misc]
     """What `check_samples` wants to know of an estimator."""
 
     on_bad, absent = "raise", "missing"
+    n_jobs = 1  # blocks are summed side by side
 
 
 def block_sums(components: Array, X: Any, scatter: Scatter | None = None, mask: Any = None) -> BlockSums:
