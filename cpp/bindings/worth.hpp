@@ -24,9 +24,9 @@ double stored_entries(const AnyView<T>& view) {
 }
 
 /// As many threads as may be used and have something to do; `work` is in multiply-adds. A thread
-/// takes about 40 us to start and end, so each gets some 300 us of work.
+/// takes 40 to 70 us to start and end, so that there must be some 400 us of work for each.
 inline unsigned worthwhile(unsigned n_threads, double work) {
-  return unsigned(std::min(double(n_threads), 1 + work / 5e5));
+  return unsigned(std::min(double(n_threads), 1 + work / 1e6));
 }
 
 }  // namespace gasg21::bindings
