@@ -2,5 +2,9 @@
 // with the headers.
 #undef GASG21_EXTERN_KERNELS
 #include <gasg21/block_kernels.hpp>
+#include <gasg21/row_kernels.hpp>
+#include <gasg21/sample_kernels.hpp>
 
 GASG21_INSTANTIATE_KERNELS()
+GASG21_INSTANTIATE_ROW_KERNELS()
+GASG21_INSTANTIATE_SAMPLE_KERNELS()

@@ -249,9 +249,8 @@ class Observation {
 
   void hide(const DenseSample<T>& x) {
     constexpr T missing = std::numeric_limits<T>::quiet_NaN();
-    if (x.mask)
-      for (uword i = 0; i < n_; ++i)
-        if (!x.mask[i]) dense_[i] = missing;
+    if (x.mask)  // a selection: many guesses of a branch would be wrong
+      for (uword i = 0; i < n_; ++i) dense_[i] = x.mask[i] ? dense_[i] : missing;
     if (x.hidden)
       for (const uword i : *x.hidden) dense_[i] = missing;
   }

@@ -3,16 +3,18 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
+#include "aligned.hpp"
 #include "config.hpp"
 #include "error.hpp"
 #include "grassmann.hpp"
 #include "kernels.hpp"
 #include "observation.hpp"
 #include "parallel.hpp"
+#include "row_kernels.hpp"
 #include "scatter.hpp"
 
 namespace gasg21 {
@@ -32,92 +34,106 @@ struct RowSums {
 
 namespace detail {
 
+/// The entries of a sample as they lie in memory, where NaN tells all that is missing; else null.
+template <class T>
+const T* entries_of(const DenseSample<T>& x) {
+  return x.mask || x.hidden ? nullptr : x.values;
+}
+template <class T, class Index>
+const T* entries_of(const SparseSample<T, Index>&) {
+  return nullptr;
+}
+
+/// Whether a sample stores so few of n entries that it pays to look at nothing else.
+template <class T>
+bool stores_few(const DenseSample<T>&, uword) {
+  return false;
+}
+template <class T, class Index>
+bool stores_few(const SparseSample<T, Index>& x, uword n) {
+  return x.count * 8 <= n;
+}
+
 /// The row sums of a tile of coordinates, over a group of samples at a time: first it is noted
 /// which samples observe which coordinate, then each coordinate sums over its own in registers.
 /// Samples are summed in their order, so that their grouping changes no bit.
 template <class T>
 class RowTile {
  public:
-  RowTile(uword d, uword height)
-      : d_(d),
-        packed_(d * (d + 1) / 2),
-        group_(std::clamp<uword>(32'768 / (sizeof(T) * packed_), 8, 64)),
-        Y_(kernels::padded(packed_), group_, arma::fill::zeros),
-        Z_(kernels::padded(d), group_, arma::fill::zeros),
-        W_(d, group_),
-        up_(group_),
-        down_(group_),
-        sums_(Y_.n_rows, arma::fill::zeros),
-        moments_(Z_.n_rows, arma::fill::zeros),
-        count_(height, 0),
-        who_((group_ + 1) * height),
-        values_((group_ + 1) * height) {}
+  /// U (n x d) and its transpose must outlive it.
+  RowTile(const arma::Mat<T>& U, const arma::Mat<T>& Ut, uword height)
+      : U_(U),
+        Ut_(Ut),
+        d_(U.n_cols),
+        packed_(d_ * (d_ + 1) / 2),
+        moments_at_(whole_blocks<T>(packed_)),
+        stride_(moments_at_ + whole_blocks<T>(d_)),
+        r_stride_(whole_blocks<T>(height) + kernels::block_rows<T>),  // spreads over the cache
+        terms_(stride_ * group, T(0)),
+        seen_(height, Bits(0)),
+        r_(r_stride_ * group),
+        x_(height) {}
 
-  bool full() const { return size_ == group_; }
+  bool full() const { return size_ == group; }
 
   /// Takes a sample that counts: its entries with from <= i < to.
   template <class Sample>
   void take(const Sample& x, const SampleFits<T>& fits, uword at, uword from, uword to) {
     const T* w = fits.W.colptr(at);
-    T *y = Y_.colptr(size_), *z = Z_.colptr(size_);
-    for (uword c = 0, p = 0; c < d_; ++c) {
+    T *y = &terms_[size_ * stride_], *z = y + moments_at_;
+    for (uword c = 0; c < d_; ++c) {
       z[c] = T(fits.omega[at]) * w[c];
-      for (uword b = c; b < d_; ++b) y[p++] = z[c] * w[b];
+      for (uword b = c; b < d_; ++b) *y++ = z[c] * w[b];
     }
-    std::copy(w, w + d_, W_.colptr(size_));
-    up_[size_] = fits.up[at];
-    down_[size_] = fits.down[at];
-    note(x, from, to);
+    note(x, {w, fits.up[at], fits.down[at]}, from, to);
     ++size_;
   }
 
   /// Adds what was taken to the sums of the coordinates from, from + 1, ... and begins anew.
-  void add_to(RowSums<T>& rows, const arma::Mat<T>& Ut, uword from, uword to) {
-    for (uword i = from; i < to; ++i) {
-      const uword count = count_[i - from];
-      if (count == 0) continue;
-      const std::uint16_t* who = &who_[(i - from) * (group_ + 1)];
-      T* values = &values_[(i - from) * (group_ + 1)];
-      const T* u = Ut.colptr(i);
-      for (uword t = 0; t < count; ++t) {  // the residuals, in place of the values
-        const uword k = who[t];
-        values[t] = (values[t] * up_[k]) * down_[k] - kernels::short_dot(u, W_.colptr(k), d_);
-      }
-      T* sums = rows.sums.colptr(i);
-      std::copy(sums, sums + packed_, sums_.memptr());
-      std::copy(sums + packed_, sums + packed_ + d_, moments_.memptr());
-      kernels::add_columns(Y_.memptr(), Y_.n_rows, who, count, sums_.memptr());
-      kernels::add_columns(Z_.memptr(), Z_.n_rows, who, values, count, moments_.memptr());
-      std::copy(sums_.memptr(), sums_.memptr() + packed_, sums);
-      std::copy(moments_.memptr(), moments_.memptr() + d_, sums + packed_);
-    }
-    std::fill(count_.begin(), count_.end(), std::uint16_t(0));
+  void add_to(RowSums<T>& rows, uword from, uword to) {
+    kernels::row_kernels<T>().add(
+        {rows.sums.colptr(from), to - from, packed_, d_},
+        {terms_.data(), stride_, moments_at_, seen_.data(), r_.data(), r_stride_});
+    std::fill(seen_.begin(), seen_.end(), Bits(0));
     size_ = 0;
   }
 
  private:
-  /// Without a branch: where entries are missing at random, many guesses would be wrong.
+  using Bits = kernels::SampleBits<T>;
+  static constexpr uword group = kernels::sample_group<T>;
+
   template <class Sample>
-  void note(const Sample& x, uword from, uword to) {
-    const uword stride = group_ + 1;
-    const auto self = std::uint16_t(size_);
-    std::uint16_t *count = count_.data(), *who = who_.data();
-    T* values = values_.data();
-    each_entry(x, from, to, [=](uword i, T value, bool observed) {
-      const uword row = i - from, next = row * stride + count[row];
-      who[next] = self;
-      values[next] = value;
-      count[row] = std::uint16_t(count[row] + observed);
-    });
+  void note(const Sample& x, const kernels::FittedSample<T>& fitted, uword from, uword to) {
+    const auto& kernels = kernels::row_kernels<T>();
+    const Bits bit = Bits(1) << size_;
+    T* r = &r_[size_ * r_stride_];
+    if (stores_few(x, U_.n_rows)) {
+      each_entry(x, from, to, [&](uword i, T value, bool observed) {
+        seen_[i - from] |= observed ? bit : Bits(0);
+        r[i - from] = kernels.residual(value, Ut_.colptr(i), d_, fitted);
+      });
+      return;
+    }
+    const T* entries = entries_of(x);
+    if (!entries) {
+      constexpr T missing = std::numeric_limits<T>::quiet_NaN();
+      std::fill(x_.begin(), x_.end(), missing);
+      each_entry(x, from, to, [&](uword i, T value, bool observed) {
+        x_[i - from] = observed ? value : missing;
+      });
+    }
+    kernels.note(entries ? entries + from : x_.data(), to - from, U_.colptr(0) + from, U_.n_rows,
+                 d_, fitted, bit, seen_.data(), r);
   }
 
+  const arma::Mat<T>&U_, &Ut_;
   uword d_, packed_;
-  uword group_, size_ = 0;                  // samples at a time, and taken so far
-  arma::Mat<T> Y_, Z_, W_;                  // of each sample: omega w w', packed; omega w; w
-  arma::Col<T> up_, down_;                  // of each sample
-  arma::Col<T> sums_, moments_;             // of one coordinate
-  std::vector<std::uint16_t> count_, who_;  // of each coordinate: how many observe it, which,
-  std::vector<T> values_;                   // and what they hold
+  uword moments_at_, stride_, r_stride_;
+  uword size_ = 0;          // samples taken so far
+  Aligned<T> terms_;        // of each sample: omega w w', packed, and omega w; see SampleGroup
+  std::vector<Bits> seen_;  // of each coordinate: who observes it
+  Aligned<T> r_;            // of each sample: its residuals
+  std::vector<T> x_;        // one sample
 };
 
 }  // namespace detail
@@ -134,15 +150,15 @@ bool add_block(const arma::Mat<T>& U, const Data& data, uword first, const Sampl
   // Blocks of samples one after the other, so that a memory map is read once, from front to back.
   for (uword b = 0; b < n_blocks; ++b) {
     const bool finished = parallel.for_each(
-        n_tiles, [&] { return detail::RowTile<T>(d, tile); },
+        n_tiles, [&] { return detail::RowTile<T>(U, Ut, tile); },
         [&](uword t, detail::RowTile<T>& sums) {
           const uword from = t * tile, to = std::min(n, from + tile);
           for (uword j = b * block; j < std::min(data.n_cols, (b + 1) * block); ++j) {
             if (fits.omega[first + j] == 0 || !touches(data.sample(j), from, to)) continue;
             sums.take(data.sample(j), fits, first + j, from, to);
-            if (sums.full()) sums.add_to(rows, Ut, from, to);
+            if (sums.full()) sums.add_to(rows, from, to);
           }
-          sums.add_to(rows, Ut, from, to);
+          sums.add_to(rows, from, to);
         });
     if (!finished) return false;
   }

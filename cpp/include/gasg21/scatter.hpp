@@ -8,12 +8,14 @@
 #include <tuple>
 #include <utility>
 
+#include "aligned.hpp"
 #include "config.hpp"
 #include "error.hpp"
 #include "kernels.hpp"
 #include "linalg.hpp"
 #include "observation.hpp"
 #include "parallel.hpp"
+#include "sample_kernels.hpp"
 #include "standing_fit.hpp"
 
 namespace gasg21 {
@@ -68,6 +70,21 @@ bool fit_block(const arma::Mat<T>& U, const Data& data, uword first, SampleFits<
                            });
 }
 
+namespace detail {
+
+/// sum_j weight_j w_j w_j' for the columns w_j of W.
+template <class T>
+arma::mat weighted_gram(const arma::Mat<T>& W, const arma::vec& weight) {
+  const uword d = W.n_rows;
+  arma::mat G(d, d);
+  Aligned<double> scratch((d + d * (d + 1) / 2) * kernels::block_rows<double>);
+  kernels::sample_kernels<T>().gram(W.memptr(), d, W.n_cols, weight.memptr(), G.memptr(),
+                                    scratch.data());
+  return arma::symmatu(G);
+}
+
+}  // namespace detail
+
 /// Sums over samples from which the scatter of the inliers follows. Add those of several blocks.
 struct ScatterSums {
   arma::mat C;        // of omega w w'
@@ -75,19 +92,13 @@ struct ScatterSums {
   double weight = 0;  // of omega
 
   template <class T>
-  explicit ScatterSums(const SampleFits<T>& fits)
-      : C(fits.W.n_rows, fits.W.n_rows, arma::fill::zeros) {
-    const uword d = C.n_rows;
+  explicit ScatterSums(const SampleFits<T>& fits) : C(detail::weighted_gram(fits.W, fits.omega)) {
+    const double d = double(fits.W.n_rows);
     for (uword j = 0; j < fits.count.n_elem; ++j) {
       if (fits.count[j] == 0) continue;
-      const double omega = fits.omega[j];
-      const T* w = fits.W.colptr(j);
-      for (uword c = 0; c < d; ++c)
-        for (uword b = 0; b <= c; ++b) C(b, c) += (omega * double(w[b])) * double(w[c]);
-      s += omega * fits.r2[j] / (fits.count[j] - double(d));
-      weight += omega;
+      s += fits.omega[j] * fits.r2[j] / (fits.count[j] - d);
+      weight += fits.omega[j];
     }
-    C = arma::symmatu(C);
   }
 };
 
@@ -121,16 +132,17 @@ struct Scatter {
   void set_weights(SampleFits<T>& fits) const {
     const uword d = fits.W.n_rows;
     require(C.empty() || (C.n_rows == d && C.n_cols == d), "the scatter is not ", d, " x ", d);
-    arma::mat L;
-    if (!C.empty()) L = factor();
-    arma::vec w(d);
-    for (uword j = 0; j < fits.count.n_elem; ++j) {
-      fits.omega[j] = fits.count[j] == 0 ? 0 : 1;
-      if (fits.count[j] == 0 || C.empty()) continue;
-      for (uword c = 0; c < d; ++c) w[c] = double(fits.W(c, j));
-      kernels::forward_solve(L.memptr(), d, w.memptr());
-      fits.omega[j] = 1 / (arma::dot(w, w) + fits.r2[j] / s);
+    if (C.empty()) {
+      for (uword j = 0; j < fits.count.n_elem; ++j) fits.omega[j] = fits.count[j] == 0 ? 0 : 1;
+      return;
     }
+    arma::mat L = factor();
+    L.diag() = 1 / L.diag();
+    Aligned<double> scratch(d * kernels::block_rows<double>);
+    kernels::sample_kernels<T>().lengths(fits.W.memptr(), d, fits.W.n_cols, L.memptr(),
+                                         fits.omega.memptr(), scratch.data());
+    for (uword j = 0; j < fits.count.n_elem; ++j)
+      fits.omega[j] = fits.count[j] == 0 ? 0 : 1 / (fits.omega[j] + fits.r2[j] / s);
   }
 
  private:
@@ -149,18 +161,18 @@ struct Scatter {
 /// What the inliers say about each direction of the subspace, in units of their own noise.
 template <class T>
 arma::mat information(const SampleFits<T>& fits, uword n) {
-  const uword d = fits.W.n_rows;
-  arma::mat sums(d, d, arma::fill::zeros);
+  const double d = double(fits.W.n_rows);
+  arma::vec weight(fits.count.n_elem, arma::fill::zeros);
+  double used = 0;
   for (uword j = 0; j < fits.count.n_elem; ++j) {
     if (fits.count[j] == 0) continue;
-    const double noise = std::max(fits.r2[j], 1e-34) / (fits.count[j] - double(d));
-    const double weight = fits.count[j] / double(n) / noise;
-    const T* w = fits.W.colptr(j);
-    for (uword c = 0; c < d; ++c)
-      for (uword b = 0; b < d; ++b) sums(b, c) += weight * double(w[b]) * double(w[c]);
-    // Of that, noise in the weights makes up the identity on average; all of it for an outlier.
-    sums.diag() -= 1;
+    const double noise = std::max(fits.r2[j], 1e-34) / (fits.count[j] - d);
+    weight[j] = fits.count[j] / double(n) / noise;
+    ++used;
   }
+  arma::mat sums = detail::weighted_gram(fits.W, weight);
+  // Of that, noise in the weights makes up the identity on average; all of it for an outlier.
+  sums.diag() -= used;
   return sums;
 }
 

@@ -47,6 +47,9 @@ struct Pack {
   friend Pack operator*(Pack a, Pack b) {
     return make([&](int l) { return a.lane[l] * b.lane[l]; });
   }
+  friend Pack operator/(Pack a, Pack b) {
+    return make([&](int l) { return a.lane[l] / b.lane[l]; });
+  }
   Pack& operator+=(Pack b) { return *this = *this + b; }
 };
 template <class P>

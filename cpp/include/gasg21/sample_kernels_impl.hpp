@@ -1,0 +1,77 @@
+// The kernels of sample_kernels.hpp for one instruction set; included once for each.
+
+namespace gasg21::kernels::GASG21_SET {
+
+inline constexpr uword sample_block = 8;  // samples, whatever the registers
+
+/// Samples first, first + 1, ... as a block [c][l] of doubles; zeros beyond the last.
+template <class T>
+GASG21_INLINE void transpose_block(const T* W, uword d, uword first, uword m, double* block) {
+  const uword here = std::min(sample_block, m - first);
+  if (here < sample_block) std::fill(block, block + d * sample_block, 0.0);
+  for (uword l = 0; l < here; ++l)
+    for (uword c = 0; c < d; ++c) block[c * sample_block + l] = double(W[(first + l) * d + c]);
+}
+
+template <class T>
+struct SampleTable {
+  using P = Pack<double>;
+  static constexpr uword lanes = bytes / sizeof(double);
+
+  static void lengths(const T* W, uword d, uword m, const double* L, double* out, double* block) {
+    double square[sample_block];
+    for (uword first = 0; first < m; first += sample_block) {
+      transpose_block(W, d, first, m, block);
+      for (uword l = 0; l < sample_block; l += lanes) {
+        P sum = P{};
+        for (uword c = 0; c < d; ++c) {  // all that follow at once: a single chain would wait
+          const double* column = L + c * d;
+          const P z = load<P>(block + c * sample_block + l) * broadcast<P>(column[c]);
+          sum += z * z;
+          for (uword i = c + 1; i < d; ++i) {
+            double* at = block + i * sample_block + l;
+            store(at, load<P>(at) - z * broadcast<P>(column[i]));
+          }
+        }
+        store(square + l, sum);
+      }
+      std::copy(square, square + std::min(sample_block, m - first), out + first);
+    }
+  }
+
+  static void gram(const T* W, uword d, uword m, const double* weight, double* G, double* block) {
+    double *sums = block + d * sample_block, factor[sample_block];
+    const uword packed = d * (d + 1) / 2;
+    std::fill(sums, sums + packed * sample_block, 0.0);
+    for (uword first = 0; first < m; first += sample_block) {
+      const uword here = std::min(sample_block, m - first);
+      transpose_block(W, d, first, m, block);
+      std::fill(factor, factor + sample_block, 0.0);
+      std::copy(weight + first, weight + first + here, factor);
+      for (uword l = 0; l < sample_block; l += lanes) {
+        const P omega = load<P>(factor + l);
+        double* at = sums + l;
+        for (uword c = 0; c < d; ++c) {
+          const P z = load<P>(block + c * sample_block + l) * omega;
+          for (uword b = 0; b <= c; ++b, at += sample_block)
+            store(at, load<P>(at) + load<P>(block + b * sample_block + l) * z);
+        }
+      }
+    }
+    for (uword c = 0; c < d; ++c)
+      for (uword b = 0; b <= c; ++b, sums += sample_block) {
+        double sum = 0;
+        for (uword l = 0; l < sample_block; ++l) sum += sums[l];
+        G[b + c * d] = sum;
+      }
+  }
+
+  static constexpr SampleKernels<T> kernels{lengths, gram};
+};
+
+template <class T>
+const SampleKernels<T>& sample_kernels() {
+  return SampleTable<T>::kernels;
+}
+
+}  // namespace gasg21::kernels::GASG21_SET
