@@ -3,16 +3,19 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <cmath>
+#include <cstdint>
 #include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "aligned.hpp"
+#include "bank_kernels.hpp"
 #include "config.hpp"
 #include "error.hpp"
 #include "least_squares.hpp"
 #include "observation.hpp"
+#include "standing_fit.hpp"
 
 namespace gasg21 {
 
@@ -27,194 +30,157 @@ struct Nearest {
 template <class T>
 class SubspaceBank {
  public:
-  explicit SubspaceBank(std::vector<arma::Mat<T>> bases) : bases_(std::move(bases)) {
-    require(!bases_.empty(), "there must be at least one subspace");
-    n_ = bases_[0].n_rows;
-    for (const auto& U : bases_) {
+  explicit SubspaceBank(const std::vector<arma::Mat<T>>& bases) {
+    require(!bases.empty(), "there must be at least one subspace");
+    n_ = bases[0].n_rows;
+    for (const auto& U : bases) {
       require(U.n_rows == n_, "the subspaces lie in spaces of ", n_, " and ", U.n_rows,
               " dimensions");
       require(U.n_cols >= 1 && U.n_cols < n_, "d = ", U.n_cols, " must be in [1, n - 1]");
+      dimensions_.push_back(U.n_cols);
       d_ = std::max(d_, U.n_cols);
     }
-    panels_.zeros(lanes * d_ * n_ * ((bases_.size() + lanes - 1) / lanes));
-    for (uword k = 0; k < bases_.size(); ++k) fill_lane(k);
+    versions_.assign(size(), 0);
+    const uword n_panels = (size() + lanes - 1) / lanes;
+    panels_.assign(n_panels * n_ * d_ * lanes, T(0));
+    absent_.assign(n_panels * d_ * lanes, T(0));
+    for (uword k = 0; k < size(); ++k) {
+      set(k, bases[k]);
+      for (uword c = dimensions_[k]; c < d_; ++c)
+        absent_[(k / lanes * d_ + c) * lanes + k % lanes] = T(1);
+      ragged_ = ragged_ || dimensions_[k] < d_;
+    }
   }
 
-  uword size() const { return bases_.size(); }
+  uword size() const { return dimensions_.size(); }
   uword n() const { return n_; }
-  const arma::Mat<T>& basis(uword k) const { return bases_[k]; }
-  const std::vector<arma::Mat<T>>& bases() const { return bases_; }
+
+  /// n x d_k.
+  arma::Mat<T> basis(uword k) const {
+    arma::Mat<T> U(n_, dimensions_[k]);
+    const T* lane = panels_.data() + lane_at(k);
+    for (uword c = 0; c < U.n_cols; ++c)
+      for (uword i = 0; i < n_; ++i) U(i, c) = lane[(i * d_ + c) * lanes];
+    return U;
+  }
 
   void set(uword k, const arma::Mat<T>& U) {
-    bases_[k] = U;
-    fill_lane(k);
+    const Lane lane = overwrite(k);
+    for (uword c = 0; c < U.n_cols; ++c)
+      for (uword i = 0; i < n_; ++i)
+        lane.first[i * lane.row_stride + c * lane.column_stride] = U(i, c);
+  }
+
+  /// Where entry (i, c) of a subspace is: at first[i * row_stride + c * column_stride].
+  struct Lane {
+    T* first;
+    uword row_stride, column_stride;
+  };
+  /// For writing a subspace in place.
+  Lane overwrite(uword k) {
+    ++versions_[k];
+    return {panels_.data() + lane_at(k), d_ * lanes, lanes};
   }
 
   /// What a thread needs to fit samples.
   class Scratch {
    public:
     explicit Scratch(const SubspaceBank& bank)
-        : r2(bank.size()), x(bank.n_), sums_((bank.d_ * (bank.d_ + 1) / 2 + bank.d_) * lanes) {
-      for (const auto& U : bank.bases_) fits_.emplace_back(bank.n_, U.n_cols);
-    }
+        : r2(bank.size()),
+          x(bank.n_),
+          sums_((bank.d_ * (bank.d_ + 1) / 2 + 2 * bank.d_) * lanes),
+          alone_(bank.size()) {}
     std::vector<T> r2;  // squared residuals, set by `fit_all`
     Observation<T> x;
 
    private:
     friend class SubspaceBank;
-    std::vector<T> sums_;
-    std::vector<LeastSquares<T>> fits_;
+    /// One subspace by itself, made when it is first asked for.
+    struct Alone {
+      std::uint64_t version;
+      arma::Mat<T> U;
+      StandingFit<T> fit;
+      Alone(std::uint64_t version_, arma::Mat<T> U_)
+          : version(version_), U(std::move(U_)), fit(U) {}
+    };
+    Aligned<T> sums_;
+    std::vector<std::optional<Alone>> alone_;
   };
 
   /// The squared residual of scratch.x in each subspace, to about 1e-12 (double), NaN where it is
   /// not determined.
   void fit_all(Scratch& scratch) const {
+    const Observation<T>& x = scratch.x;
+    const kernels::ObservedEntries<T> entries{x.rows(), x.values(), x.count(), x.full()};
+    const auto& kernels = kernels::bank_kernels<T>(d_);
+    kernels::PanelFit<T> fit;
     for (uword first = 0; first < size(); first += lanes) {
-      const T* panel = panels_.memptr() + first * d_ * n_;
-      switch (d_) {  // sums stay in registers when d is known
-        case 1:
-          sum_panel<1>(panel, scratch);
-          break;
-        case 2:
-          sum_panel<2>(panel, scratch);
-          break;
-        case 3:
-          sum_panel<3>(panel, scratch);
-          break;
-        case 4:
-          sum_panel<4>(panel, scratch);
-          break;
-        case 5:
-          sum_panel<5>(panel, scratch);
-          break;
-        default:
-          sum_panel<0>(panel, scratch);
+      kernels.fit(panels_.data() + first * d_ * n_, d_, entries,
+                  ragged_ ? absent_.data() + first * d_ : nullptr, fit, scratch.sums_.data());
+      for (uword l = 0; l < std::min(lanes, size() - first); ++l) {
+        const uword k = first + l;
+        scratch.r2[k] = std::max(fit.r2[l], T(0));
+        if (x.count() <= dimensions_[k]) {
+          scratch.r2[k] = std::numeric_limits<T>::quiet_NaN();
+        } else if (!(fit.smallest[l] > worst_pivot * fit.largest[l])) {
+          const T residual = exact_residual(k, scratch);
+          scratch.r2[k] = residual * residual;
+        }
       }
-      solve_panel(first, scratch);
     }
   }
 
-  /// The nearest subspace to scratch.x; of equally near ones the first.
-  Nearest<T> nearest(Scratch& scratch) const {
+  /// The nearest subspace to scratch.x; of equally near ones the first; their number when none can
+  /// be told.
+  uword nearest_cluster(Scratch& scratch) const {
     fit_all(scratch);
     T smallest = std::numeric_limits<T>::infinity();
     for (const T r2 : scratch.r2)
       if (r2 < smallest) smallest = r2;
+    const auto is_near = [&](T r2) { return r2 <= smallest + tie; };
+    const auto begin = scratch.r2.begin(), end = scratch.r2.end();
+    const auto first = std::find_if(begin, end, is_near);
+    if (first == end || std::none_of(first + 1, end, is_near)) return uword(first - begin);
     // The squared residual of a sample in its subspace is rounding error: those that are as good
     // are told apart by least squares with refinement.
     Nearest<T> best{size(), std::numeric_limits<T>::quiet_NaN()};
-    for (uword k = 0; k < size(); ++k) {
-      if (!(scratch.r2[k] <= smallest + tie)) continue;
+    for (uword k = uword(first - begin); k < size(); ++k) {
+      if (!is_near(scratch.r2[k])) continue;
       const T residual = exact_residual(k, scratch);
       if (best.cluster == size() || residual < best.residual) best = {k, residual};
     }
-    return best;
+    return best.cluster;
+  }
+
+  /// The same, and how far it is, to full precision.
+  Nearest<T> nearest(Scratch& scratch) const {
+    const uword k = nearest_cluster(scratch);
+    return {k, k < size() ? exact_residual(k, scratch) : std::numeric_limits<T>::quiet_NaN()};
   }
 
   /// |r| of scratch.x in subspace k, to full precision; NaN when it is not determined.
   T exact_residual(uword k, Scratch& scratch) const {
-    LeastSquares<T>& fit = scratch.fits_[k];
-    if (fit.solve(bases_[k], scratch.x) != Solved::yes) return std::numeric_limits<T>::quiet_NaN();
-    return std::min(fit.residual(), T(1));
+    auto& alone = scratch.alone_[k];
+    if (!alone || alone->version != versions_[k]) alone.emplace(versions_[k], basis(k));
+    if (alone->fit.solve(alone->U, scratch.x) != Solved::yes)
+      return std::numeric_limits<T>::quiet_NaN();
+    return std::min(alone->fit.residual(), T(1));
   }
 
  private:
-  static constexpr uword lanes = 8;
+  static constexpr uword lanes = kernels::block_rows<T>;
   // Normal equations are believed up to this ratio of pivots, which bounds the error of r^2.
   static constexpr T worst_pivot = T(1e-3);
   static constexpr T tie = 4096 * std::numeric_limits<T>::epsilon();
 
   /// Panels of `lanes` subspaces: entry (i, c) of subspace k is at [k / lanes][i][c][k % lanes].
-  void fill_lane(uword k) {
-    const arma::Mat<T>& U = bases_[k];
-    T* lane = panels_.memptr() + (k / lanes) * lanes * d_ * n_ + k % lanes;
-    for (uword c = 0; c < U.n_cols; ++c)
-      for (uword i = 0; i < n_; ++i) lane[(i * d_ + c) * lanes] = U(i, c);
-  }
+  uword lane_at(uword k) const { return k / lanes * lanes * d_ * n_ + k % lanes; }
 
-  /// G = U_Omega'U_Omega, packed by rows of the lower triangle, and b = U_Omega'x, for all lanes.
-  template <uword D>
-  void sum_panel(const T* panel, Scratch& scratch) const {
-    constexpr uword at_most = D == 0 ? 1 : D;
-    const uword d = D == 0 ? d_ : D, packed = d * (d + 1) / 2;
-    T fixed[(at_most * (at_most + 1) / 2 + at_most) * lanes] = {};
-    T* G = D == 0 ? scratch.sums_.data() : fixed;
-    if (D == 0) std::fill(scratch.sums_.begin(), scratch.sums_.end(), T(0));
-    T* b = G + packed * lanes;
-    const Observation<T>& x = scratch.x;
-    const bool full = x.full();
-    for (uword k = 0; k < x.count(); ++k) {
-      const T* u = panel + x.rows()[k] * d * lanes;
-      const T value = x.values()[k];
-      for (uword c = 0; c < d; ++c)
-        for (uword l = 0; l < lanes; ++l) b[c * lanes + l] += u[c * lanes + l] * value;
-      if (full) continue;  // then G = I
-      for (uword c = 0, p = 0; c < d; ++c)
-        for (uword a = 0; a <= c; ++a, ++p)
-          for (uword l = 0; l < lanes; ++l) G[p * lanes + l] += u[c * lanes + l] * u[a * lanes + l];
-    }
-    if (D != 0) std::copy(fixed, fixed + (packed + d) * lanes, scratch.sums_.begin());
-  }
-
-  /// r^2 = |x|^2 - b'G^-1 b by Cholesky, all lanes at once. A column that a subspace does not have
-  /// is 0, and gets a pivot like its others.
-  void solve_panel(uword first, Scratch& scratch) const {
-    const uword d = d_, here = std::min(lanes, size() - first);
-    const bool full = scratch.x.full();
-    T* G = scratch.sums_.data();
-    T* b = G + d * (d + 1) / 2 * lanes;
-    const auto row = [&](uword c) { return G + c * (c + 1) / 2 * lanes; };
-    std::array<T, lanes> r2, smallest, largest, pivot;
-    r2.fill(T(1));
-    smallest.fill(std::numeric_limits<T>::infinity());
-    largest.fill(T(0));
-    if (full)
-      for (uword c = 0; c < d; ++c)
-        for (uword l = 0; l < lanes; ++l) r2[l] -= b[c * lanes + l] * b[c * lanes + l];
-    else {
-      for (uword l = 0; l < lanes; ++l)
-        for (uword c = l < here ? bases_[first + l].n_cols : 0; c < d; ++c)
-          row(c)[c * lanes + l] = G[l];
-      for (uword c = 0; c < d; ++c) {
-        T* Lc = row(c);
-        for (uword a = 0; a < c; ++a) {
-          const T* La = row(a);
-          for (uword e = 0; e < a; ++e)
-            for (uword l = 0; l < lanes; ++l)
-              Lc[a * lanes + l] -= Lc[e * lanes + l] * La[e * lanes + l];
-          for (uword l = 0; l < lanes; ++l) Lc[a * lanes + l] /= La[a * lanes + l];
-        }
-        for (uword l = 0; l < lanes; ++l) pivot[l] = Lc[c * lanes + l];
-        for (uword a = 0; a < c; ++a)
-          for (uword l = 0; l < lanes; ++l) {
-            pivot[l] -= Lc[a * lanes + l] * Lc[a * lanes + l];
-            b[c * lanes + l] -= Lc[a * lanes + l] * b[a * lanes + l];
-          }
-        for (uword l = 0; l < lanes; ++l) {
-          smallest[l] = std::min(smallest[l], pivot[l]);
-          largest[l] = std::max(largest[l], pivot[l]);
-          Lc[c * lanes + l] = pivot[l] > 0 ? std::sqrt(pivot[l]) : T(1);
-          b[c * lanes + l] /= Lc[c * lanes + l];
-          r2[l] -= b[c * lanes + l] * b[c * lanes + l];
-        }
-      }
-    }
-    for (uword l = 0; l < here; ++l) {
-      const uword k = first + l;
-      const bool believed = full || smallest[l] > worst_pivot * largest[l];
-      scratch.r2[k] = std::max(r2[l], T(0));
-      if (scratch.x.count() <= bases_[k].n_cols)
-        scratch.r2[k] = std::numeric_limits<T>::quiet_NaN();
-      else if (!believed) {
-        const T residual = exact_residual(k, scratch);
-        scratch.r2[k] = residual * residual;
-      }
-    }
-  }
-
-  std::vector<arma::Mat<T>> bases_;
-  uword n_ = 0, d_ = 0;
-  arma::Col<T> panels_;
+  std::vector<uword> dimensions_;
+  std::vector<std::uint64_t> versions_;  // how often each was written
+  uword n_ = 0, d_ = 0;                  // d is the largest
+  bool ragged_ = false;                  // not all have d columns
+  Aligned<T> panels_, absent_;           // absent: see BankKernels
 };
 
 }  // namespace gasg21

@@ -41,7 +41,7 @@ class KSubspaces {
       : random_(seed), bank_(bases), scratch_(bank_) {
     for (uword k = 0; k < bases.size(); ++k) {
       trackers_.emplace_back(std::move(bases[k]), rule, seed, L21Loss{}, metric);
-      bank_.set(k, trackers_[k].basis());
+      keep_up(k);
     }
   }
 
@@ -70,12 +70,12 @@ class KSubspaces {
   /// One step for one borrowed vector.
   template <class Sample>
   ClusterReport update(const Sample& sample) {
-    const Nearest<T> best = nearest(sample);  // steps 5 and 6
-    if (best.cluster == size()) return skip();
-    const StepReport report = trackers_[best.cluster].update(sample);  // steps 7 to 10
-    if (report.outcome == StepOutcome::taken)
-      bank_.set(best.cluster, trackers_[best.cluster].basis());
-    return {report, best.cluster};
+    usable_ = scratch_.x.read(sample);
+    const uword k = usable_ == Usable::yes ? bank_.nearest_cluster(scratch_) : size();
+    if (k == size()) return skip();                         // steps 5 and 6
+    const StepReport report = trackers_[k].update(sample);  // steps 7 to 10
+    if (report.outcome == StepOutcome::taken) keep_up(k);
+    return {report, k};
   }
 
   /// Says which sample comes after the next one. (Here nothing is gained by it.)
@@ -85,8 +85,8 @@ class KSubspaces {
   /// The nearest subspace, which does not move.
   template <class Sample>
   Nearest<T> nearest(const Sample& sample) {
-    usable_ = scratch_.x.read(sample);
-    if (usable_ != Usable::yes) return {size(), std::numeric_limits<T>::quiet_NaN()};
+    if (scratch_.x.read(sample) != Usable::yes)
+      return {size(), std::numeric_limits<T>::quiet_NaN()};
     return bank_.nearest(scratch_);
   }
 
@@ -96,7 +96,7 @@ class KSubspaces {
             " bases and rules");
     for (uword k = 0; k < size(); ++k) {
       trackers_[k].restart(bases[k], rules[k]);
-      bank_.set(k, trackers_[k].basis());
+      keep_up(k);
     }
   }
 
@@ -105,7 +105,11 @@ class KSubspaces {
   const One& tracker(uword k) const { return trackers_[k]; }
   /// n x d_k, orthonormal.
   arma::Mat<T> basis(uword k) const { return trackers_[k].basis(); }
-  const std::vector<arma::Mat<T>>& bases() const { return bank_.bases(); }
+  std::vector<arma::Mat<T>> bases() const {
+    std::vector<arma::Mat<T>> all;
+    for (const One& one : trackers_) all.push_back(one.basis());
+    return all;
+  }
   Random& random() { return random_; }
 
   Counters counters() const {
@@ -127,6 +131,12 @@ class KSubspaces {
     std::vector<arma::Mat<T>> bases;
     for (const auto& one : trackers) bases.push_back(one.U);
     return bases;
+  }
+
+  /// Subspace k of the bank is that of its tracker.
+  void keep_up(uword k) {
+    const auto lane = bank_.overwrite(k);
+    trackers_[k].copy_basis(lane.first, lane.row_stride, lane.column_stride);
   }
 
   ClusterReport skip() {

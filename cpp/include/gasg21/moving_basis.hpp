@@ -66,6 +66,23 @@ class MovingBasis {
     return U;
   }
 
+  /// Writes entry (i, c) to out[i * row_stride + c * column_stride].
+  void copy_to(T* out, uword row_stride, uword column_stride) {
+    settle();
+    if (by_rows_) {
+      const arma::Mat<T> U = by_rows_->matrix();
+      for (uword c = 0; c < d_; ++c)
+        for (uword i = 0; i < n_; ++i) out[i * row_stride + c * column_stride] = U(i, c);
+      return;
+    }
+    constexpr uword L = kernels::block_rows<T>;
+    const T* block = blocks_.data();
+    for (uword first = 0; first < n_; first += L)
+      for (uword c = 0; c < d_; ++c, block += L)
+        for (uword l = 0; l < std::min(L, n_ - first); ++l)
+          out[(first + l) * row_stride + c * column_stride] = block[l];
+  }
+
   /// The unit direction of the last step, n entries; zeros at first.
   arma::Col<T> direction() const {
     if (moving_) return settled().direction();

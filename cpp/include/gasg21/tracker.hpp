@@ -147,6 +147,10 @@ class Tracker {
 
   /// n x d, orthonormal.
   arma::Mat<T> basis() const { return U_.matrix(); }
+  /// Writes its entry (i, c) to out[i * row_stride + c * column_stride].
+  void copy_basis(T* out, uword row_stride, uword column_stride) {
+    U_.copy_to(out, row_stride, column_stride);
+  }
   State state() const {
     return {U_.matrix(),   rule_,
             metric_,       RankOneGradient<T>{U_.direction(), previous_.w, previous_.weight},
