@@ -1,0 +1,107 @@
+// Times K subspaces: the assignment of samples and one update, ours against one arma::solve per
+// subspace and sample, interleaved in one run, the least of the rounds.
+//
+//   gasg21_clusters [n=100] [d=3] [K=20] [observed=0.7] [samples=2000] [rounds=5]
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <gasg21/k_subspaces.hpp>
+#include <gasg21/run.hpp>
+#include <limits>
+#include <vector>
+
+#include "variants.hpp"
+
+extern "C" void openblas_set_num_threads(int);
+
+namespace speed {
+namespace {
+
+double argument(int count, char** words, const char* name, double otherwise) {
+  for (int i = 1; i < count; ++i)
+    if (std::strncmp(words[i], name, std::strlen(name)) == 0 && words[i][std::strlen(name)] == '=')
+      return std::atof(words[i] + std::strlen(name) + 1);
+  return otherwise;
+}
+
+/// Samples of K random subspaces, a fifth of them outliers; NaN = missing.
+struct Union {
+  std::vector<arma::mat> start;  // the subspaces, turned a little
+  arma::mat X;
+
+  Union(uword n, uword d, uword K, double observed, uword m) : X(n, m) {
+    Random random(1);
+    std::vector<arma::mat> truth;
+    for (uword k = 0; k < K; ++k) {
+      truth.push_back(gasg21::random_basis<double>(n, d, random));
+      start.push_back(truth[k]);
+      for (double& u : start[k]) u += 0.3 / std::sqrt(double(n)) * random.normal();
+      gasg21::orthonormalize(start[k]);
+    }
+    for (uword j = 0; j < m; ++j) {
+      arma::vec w(d);
+      for (double& v : w) v = random.normal();
+      X.col(j) = truth[j % K] * w;
+      for (double& x : X.col(j)) {
+        if (j % 5 == 0) x = random.normal();
+        if (random.uniform() >= observed) x = arma::datum::nan;
+      }
+    }
+  }
+};
+
+/// As one writes it: the nearest subspace by one least-squares problem for each.
+arma::uvec assign_plainly(const std::vector<arma::mat>& bases, const arma::mat& X) {
+  arma::uvec labels(X.n_cols);
+  for (uword j = 0; j < X.n_cols; ++j) {
+    const arma::vec column = X.col(j);
+    const arma::uvec rows = arma::find_finite(column);
+    const arma::vec x = column.elem(rows);
+    double least = std::numeric_limits<double>::infinity();
+    for (uword k = 0; k < bases.size(); ++k) {
+      const arma::mat A = bases[k].rows(rows);
+      const double r = arma::norm(x - A * arma::solve(A, x));
+      if (r < least) {
+        least = r;
+        labels[j] = k;
+      }
+    }
+  }
+  return labels;
+}
+
+}  // namespace
+}  // namespace speed
+
+int main(int count, char** words) {
+  using namespace speed;
+  openblas_set_num_threads(1);
+  const auto number = [&](const char* name, double otherwise) {
+    return argument(count, words, name, otherwise);
+  };
+  const uword n = uword(number("n", 100)), d = uword(number("d", 3)), K = uword(number("K", 20));
+  const uword m = uword(number("samples", 2000));
+  const double observed = number("observed", 0.7);
+  const Union data(n, d, K, observed, m);
+  const gasg21::DenseView<double> view(data.X);
+  const gasg21::SubspaceBank<double> bank(data.start);
+  double plain = 1e9, ours = 1e9, update = 1e9;
+  bool same = true;
+  for (int round = 0; round < int(number("rounds", 5)); ++round) {
+    arma::uvec expected, labels;
+    plain = std::min(plain, seconds_of([&] { expected = assign_plainly(data.start, data.X); }));
+    ours = std::min(ours, seconds_of([&] { labels = gasg21::assign(bank, view).labels; }));
+    same = same && arma::all(labels == expected);
+    gasg21::KSubspaces<double> subspaces(data.start);
+    update = std::min(update, seconds_of([&] {
+                        for (uword j = 0; j < m; ++j) subspaces.update(view.sample(j));
+                      }));
+  }
+  const double microseconds = 1e6 / double(m);
+  std::printf(
+      "{\"kind\": \"clusters\", \"n\": %d, \"d\": %d, \"K\": %d, \"observed\": %g, "
+      "\"assign_us\": %.3g, \"plain_us\": %.4g, \"ratio\": %.1f, \"update_us\": %.3g, "
+      "\"same_labels\": %s}\n",
+      int(n), int(d), int(K), observed, ours * microseconds, plain * microseconds, plain / ours,
+      update * microseconds, same ? "true" : "false");
+}
