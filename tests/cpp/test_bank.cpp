@@ -57,7 +57,7 @@ void check_against_each(const std::vector<arma::Mat<T>>& bases, const arma::Col<
 
 TEST_CASE_TEMPLATE("the residuals in all subspaces are those in each", T, double, float) {
   const double tolerance = 100 * double(support::eps<T>);
-  support::each_instruction_set([&] {
+  support::for_each_set([&] {
     Random random(1);
     for (const uword K : {1, 7, 8, 9, 20})
       for (const uword d : {1, 2, 3, 4, 5, 6, 8, 11})
@@ -73,7 +73,7 @@ TEST_CASE_TEMPLATE("the residuals in all subspaces are those in each", T, double
 }
 
 TEST_CASE("subspaces of different dimensions stand side by side") {
-  support::each_instruction_set([] {
+  support::for_each_set([] {
     Random random(2);
     const auto bases = random_bases<double>(30, {1, 5, 3, 3, 8, 2, 1, 4, 7, 6}, random);
     for (const uword observed : {30, 20, 9, 6, 4, 2}) {

@@ -42,7 +42,7 @@ std::vector<arma::Mat<T>> near(Union<T>& problem, double by) {
 TEST_CASE("one subspace is a tracker, to the bit") {
   for (const double missing : {0.0, 0.3, 0.8})  // whole, in blocks, by rows
     for (const uword d : {3, 7})
-      support::each_instruction_set([&] {
+      support::for_each_set([&] {
         CAPTURE(missing);
         CAPTURE(d);
         Union<double> problem(40, {d}, 200, 100, missing, 0, 1);

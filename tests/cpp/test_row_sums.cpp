@@ -55,16 +55,16 @@ TEST_CASE_TEMPLATE("the sums of a coordinate are those over the samples that obs
                    float) {
   const double tolerance = sizeof(T) == 8 ? 1e-11 : 1e-4;
   support::for_each_set([&] {
-    for (const uword d : {1u, 2u, 3u, 7u, 12u, 24u}) {
+    for (const uword d : {1u, 2u, 3u, 7u, 12u, 24u, 37u}) {
       CAPTURE(d);
-      Problem<T> p(71, 150, d, 0.4, 0.5, 0.1, 9);
+      Problem<T> p(97, 150, d, 0.4, 0.5, 0.1, 9);
       p.X.row(5).fill(support::quiet_nan<T>);  // a coordinate that nobody observes
       const auto U = p.near(0.05);
       const DenseView<T> data(p.X);
       const SampleFits<T> fits = weighted_fits(U, data);
-      RowSums<T> rows(71, d);
+      RowSums<T> rows(97, d);
       REQUIRE(add_block(U, data, 0, fits, rows, Parallel()));
-      for (uword i = 0; i < 71; ++i) {
+      for (uword i = 0; i < 97; ++i) {
         const arma::vec expected = plain_sums(p.X, U, fits, i);
         const arma::vec sums = arma::conv_to<arma::vec>::from(rows.sums.col(i));
         REQUIRE(distance<double>(sums, expected) <= tolerance * (1 + arma::abs(expected).max()));

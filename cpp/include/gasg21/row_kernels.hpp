@@ -51,14 +51,16 @@ struct SampleGroup {
 template <class T>
 struct RowKernels {
   /// Coordinates U (n_rows rows of d columns, `stride` apart) of a sample x, NaN = missing: sets
-  /// `bit` where it is observed, and r.
+  /// `bit` where it is observed, and r. Pre: n_rows is a cache line at least.
   void (*note)(const T* x, uword n_rows, const T* U, uword stride, uword d,
                const FittedSample<T>& sample, SampleBits<T> bit, SampleBits<T>* seen, T* r);
-  /// The same for one entry, whose row of U lies in one piece.
-  T (*residual)(T x, const T* u, uword d, const FittedSample<T>& sample);
   /// For each coordinate i: products += those of the samples that observe it; moments += r_i times
   /// theirs.
   void (*add)(const RowTileSums<T>& tile, const SampleGroup<T>& group);
+  /// Solves the normal equations of up to 8 coordinates, whose sums are as in RowTileSums, with
+  /// `ridge` times their trace added to the diagonals, in double: d numbers of x each; zeros where
+  /// they are not positive definite. `scratch` has d (d + 1) / 2 + d blocks of 8.
+  void (*solve)(const T* sums, uword n_rows, uword d, double ridge, T* x, double* scratch);
 };
 
 }  // namespace gasg21::kernels

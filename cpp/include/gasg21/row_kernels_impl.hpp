@@ -14,17 +14,6 @@ GASG21_INLINE uword lowest_bit(Bits bits) {
 #endif
 }
 
-/// For one entry; in a register all the same, so that it gives the same bits as among others.
-template <class T>
-GASG21_INLINE T residual_entry(T x, const T* u, uword stride, uword d,
-                               const FittedSample<T>& sample) {
-  using P = Pack<T>;
-  P rest = (broadcast<P>(x) * broadcast<P>(sample.up)) * broadcast<P>(sample.down);
-  for (uword c = 0; c < d; ++c)
-    rest = rest - broadcast<P>(u[c * stride]) * broadcast<P>(sample.w[c]);
-  return rest[0];
-}
-
 /// The residuals of K registers of rows.
 template <class T, int K>
 GASG21_INLINE void residuals_of(const T* x, const T* U, uword stride, uword d,
@@ -44,77 +33,133 @@ GASG21_INLINE void residuals_of(const T* x, const T* U, uword stride, uword d,
   for (int k = 0; k < K; ++k) store(r + k * lanes, rest[k]);
 }
 
-/// For R registers of products, or of moments, of one coordinate after the other.
-template <class T, uword R, bool Moments>
-GASG21_INLINE void add_registers(const RowTileSums<T>& tile, uword from, const T* terms,
-                                 const SampleGroup<T>& group) {
+/// For R registers of products from number `first` on, and Q of moments from `first_moment` on, of
+/// one coordinate after the other.
+template <class T, uword R, uword Q>
+GASG21_INLINE void add_registers(const RowTileSums<T>& tile, const SampleGroup<T>& group,
+                                 uword first, uword first_moment) {
   using P = Pack<T>;
   constexpr uword lanes = bytes / sizeof(T);
   const uword column = tile.products + tile.moments;
-  const T* end = tile.sums + tile.n_rows * column;
+  const T *terms = group.terms + first * lanes,
+          *moments = group.terms + group.moments_at + first_moment * lanes;
+  // A register may reach into what follows, to which it adds zeros; but not beyond the tile, which
+  // another thread may be writing.
+  const uword reach =
+      std::max(R ? (first + R) * lanes : 0, Q ? tile.products + (first_moment + Q) * lanes : 0);
+  T copy[(R + Q) * lanes];
   for (uword i = 0; i < tile.n_rows; ++i) {
     SampleBits<T> bits = group.seen[i];
     if (bits == 0) continue;
-    T* sums = tile.sums + i * column + from;
-    // A register may reach into the next coordinates, to which it adds zeros; but not beyond the
-    // tile, which another thread may be writing.
-    const uword inside = std::min<uword>(R * lanes, uword(end - sums));
-    T copy[R * lanes];
-    T* at = sums;
-    if (inside < R * lanes) {
-      std::fill(copy, copy + R * lanes, T(0));
-      std::copy(sums, sums + inside, copy);
-      at = copy;
+    T *sums = tile.sums + i * column + first * lanes,
+      *more = tile.sums + i * column + tile.products + first_moment * lanes;
+    const bool inside = i * column + reach <= tile.n_rows * column;
+    const uword n_sums = R ? std::min(R * lanes, tile.products - first * lanes) : 0;
+    const uword n_more = Q ? std::min(Q * lanes, tile.moments - first_moment * lanes) : 0;
+    if (!inside) {
+      std::fill(copy, copy + (R + Q) * lanes, T(0));
+      std::copy(sums, sums + n_sums, copy);
+      std::copy(more, more + n_more, copy + R * lanes);
     }
-    P sum[R];
+    T *sums_at = inside ? sums : copy, *more_at = inside ? more : copy + R * lanes;
+    P sum[R ? R : 1], moment[Q ? Q : 1];
     GASG21_UNROLL
-    for (uword q = 0; q < R; ++q) sum[q] = load<P>(at + q * lanes);
+    for (uword q = 0; q < R; ++q) sum[q] = load<P>(sums_at + q * lanes);
+    GASG21_UNROLL
+    for (uword q = 0; q < Q; ++q) moment[q] = load<P>(more_at + q * lanes);
     const T* r = group.r + i;
     while (bits) {
       const uword k = lowest_bit(bits);
       bits &= bits - 1;
-      const T* term = terms + k * group.stride;
-      if constexpr (Moments) {
+      GASG21_UNROLL
+      for (uword q = 0; q < R; ++q) sum[q] += load<P>(terms + k * group.stride + q * lanes);
+      if constexpr (Q != 0) {
         const P rest = broadcast<P>(r[k * group.r_stride]);
         GASG21_UNROLL
-        for (uword q = 0; q < R; ++q) sum[q] += load<P>(term + q * lanes) * rest;
-      } else {
-        GASG21_UNROLL
-        for (uword q = 0; q < R; ++q) sum[q] += load<P>(term + q * lanes);
+        for (uword q = 0; q < Q; ++q)
+          moment[q] += load<P>(moments + k * group.stride + q * lanes) * rest;
       }
     }
     GASG21_UNROLL
-    for (uword q = 0; q < R; ++q) store(at + q * lanes, sum[q]);
-    if (at == copy) std::copy(copy, copy + inside, sums);
+    for (uword q = 0; q < R; ++q) store(sums_at + q * lanes, sum[q]);
+    GASG21_UNROLL
+    for (uword q = 0; q < Q; ++q) store(more_at + q * lanes, moment[q]);  // after the sums
+    if (!inside) {
+      std::copy(copy, copy + n_sums, sums);
+      std::copy(copy + R * lanes, copy + R * lanes + n_more, more);
+    }
   }
 }
 
-/// All registers of the products, or of the moments; so many at a time that they stay registers.
-template <class T, bool Moments>
+/// The same for R that is known at run time, 1 to 8.
+template <class T, uword Q>
+GASG21_INLINE void add_some(const RowTileSums<T>& tile, const SampleGroup<T>& group, uword R,
+                            uword first) {
+#define GASG21_REGISTERS(count) \
+  if (R == (count)) return add_registers<T, count, Q>(tile, group, first, 0);
+  GASG21_REGISTERS(1)
+  GASG21_REGISTERS(2)
+  GASG21_REGISTERS(3)
+  GASG21_REGISTERS(4)
+  GASG21_REGISTERS(5)
+  GASG21_REGISTERS(6)
+  GASG21_REGISTERS(7)
+  GASG21_REGISTERS(8)
+#undef GASG21_REGISTERS
+}
+
+/// All registers, so many at a time that they stay registers. The first moments go with the last
+/// products: one walk through the bits less.
+template <class T>
 GASG21_INLINE void add_all(const RowTileSums<T>& tile, const SampleGroup<T>& group) {
   constexpr uword lanes = bytes / sizeof(T), most = 8;
-  const uword first = Moments ? tile.products : 0;
-  const T* terms = group.terms + (Moments ? group.moments_at : 0);
-  const uword count = ((Moments ? tile.moments : tile.products) + lanes - 1) / lanes;
+  const uword count = (tile.products + lanes - 1) / lanes;
+  const uword n_moments = (tile.moments + lanes - 1) / lanes;
   const uword n_parts = (count + most - 1) / most;
-  for (uword part = 0, q = 0; part < n_parts; ++part) {
-    const uword here = (count - q + n_parts - part - 1) / (n_parts - part);
-#define GASG21_REGISTERS(R)                                                          \
-  case R:                                                                            \
-    add_registers<T, R, Moments>(tile, first + q * lanes, terms + q * lanes, group); \
-    break;
-    switch (here) {
-      GASG21_REGISTERS(1)
-      GASG21_REGISTERS(2)
-      GASG21_REGISTERS(3)
-      GASG21_REGISTERS(4)
-      GASG21_REGISTERS(5)
-      GASG21_REGISTERS(6)
-      GASG21_REGISTERS(7)
-      GASG21_REGISTERS(8)
+  uword first = 0;
+  for (uword part = 0; part < n_parts; ++part) {
+    const uword here = (count - first + n_parts - part - 1) / (n_parts - part);
+    if (part + 1 < n_parts)
+      add_some<T, 0>(tile, group, here, first);
+    else if (n_moments == 1)
+      add_some<T, 1>(tile, group, here, first);
+    else
+      add_some<T, 2>(tile, group, here, first);
+    first += here;
+  }
+  uword q = 2;
+  for (; q + 4 <= n_moments; q += 4) add_registers<T, 0, 4>(tile, group, 0, q);
+  for (; q < n_moments; ++q) add_registers<T, 0, 1>(tile, group, 0, q);
+}
+
+/// Solves eight systems A x = b at once, one a lane, by A = L D L'; A is given by its lower
+/// triangle, packed by columns, [p][lane]. Leaves x in place of b. A lane counts only where all
+/// pivots, which stay on the diagonal, are positive.
+GASG21_INLINE void solve_lanes(double* A, double* b, uword d) {
+  using P = Pack<double>;
+  constexpr uword L = 8, lanes = bytes / sizeof(double);
+  for (uword l = 0; l < L; l += lanes) {
+    double* column = A + l;
+    for (uword c = 0; c < d; column += (d - c) * L, ++c) {
+      const P reciprocal = broadcast<P>(1.0) / load<P>(column), y = load<P>(b + l + c * L);
+      double* next = column + (d - c) * L;
+      for (uword r = c + 1; r < d; next += (d - r) * L, ++r) {
+        const P entry = load<P>(column + (r - c) * L) * reciprocal;
+        for (uword s = r; s < d; ++s) {
+          double* at = next + (s - r) * L;
+          store(at, load<P>(at) - load<P>(column + (s - c) * L) * entry);
+        }
+        double* at = b + l + r * L;
+        store(at, load<P>(at) - y * entry);
+      }
     }
-#undef GASG21_REGISTERS
-    q += here;
+    for (uword c = d; c-- > 0;) {
+      column -= (d - c) * L;
+      P sum = load<P>(b + l + c * L);  // D y - (L D)' x
+      for (uword r = c + 1; r < d; ++r)
+        sum = sum - load<P>(column + (r - c) * L) * load<P>(b + l + r * L);
+      store(b + l + c * L, sum / load<P>(column));
+    }
   }
 }
 
@@ -129,17 +174,33 @@ struct RowTable {
       residuals_of<T, K>(x + i, U + i, stride, d, sample, r + i);
     for (; i + lanes <= n_rows; i += lanes)
       residuals_of<T, 1>(x + i, U + i, stride, d, sample, r + i);
-    for (; i < n_rows; ++i) r[i] = residual_entry(x[i], U + i, stride, d, sample);
+    if (i < n_rows) {  // some of them once more
+      i = n_rows - lanes;
+      residuals_of<T, 1>(x + i, U + i, stride, d, sample, r + i);
+    }
     for (i = 0; i < n_rows; ++i) seen[i] |= x[i] == x[i] ? bit : SampleBits<T>(0);
   }
-  static T residual(T x, const T* u, uword d, const FittedSample<T>& sample) {
-    return residual_entry(x, u, 1, d, sample);
+  static void add(const RowTileSums<T>& tile, const SampleGroup<T>& group) { add_all(tile, group); }
+  static void solve(const T* sums, uword n_rows, uword d, double ridge, T* x, double* scratch) {
+    constexpr uword L = 8;
+    const uword packed = d * (d + 1) / 2;
+    double *A = scratch, *b = A + packed * L, trace[L] = {}, smallest[L];
+    std::fill(scratch, scratch + (packed + d) * L, 0.0);
+    for (uword l = 0; l < n_rows; ++l)
+      for (uword p = 0; p < packed + d; ++p) A[p * L + l] = double(sums[l * (packed + d) + p]);
+    for (uword c = 0, p = 0; c < d; p += d - c, ++c)
+      for (uword l = 0; l < L; ++l) trace[l] += A[p * L + l];
+    for (uword c = 0, p = 0; c < d; p += d - c, ++c)
+      for (uword l = 0; l < L; ++l) A[p * L + l] += ridge * trace[l];
+    solve_lanes(A, b, d);
+    for (uword l = 0; l < L; ++l) smallest[l] = trace[l];
+    for (uword c = 0, p = 0; c < d; p += d - c, ++c)
+      for (uword l = 0; l < L; ++l)  // false for NaN as well
+        smallest[l] = A[p * L + l] > 0 ? std::min(smallest[l], A[p * L + l]) : 0.0;
+    for (uword l = 0; l < n_rows; ++l)
+      for (uword c = 0; c < d; ++c) x[l * d + c] = smallest[l] > 0 ? T(b[c * L + l]) : T(0);
   }
-  static void add(const RowTileSums<T>& tile, const SampleGroup<T>& group) {
-    add_all<T, false>(tile, group);
-    add_all<T, true>(tile, group);
-  }
-  static constexpr RowKernels<T> kernels{note, residual, add};
+  static constexpr RowKernels<T> kernels{note, add, solve};
 };
 
 template <class T>

@@ -54,6 +54,19 @@ bool stores_few(const SparseSample<T, Index>& x, uword n) {
   return x.count * 8 <= n;
 }
 
+/// Asks for entries of a sample that will be looked at soon: pieces of columns are too short for
+/// the machine to foresee them.
+template <class T>
+void fetch(const DenseSample<T>& x, uword from, uword to) {
+#if defined(__GNUC__)
+  for (uword i = from; i < to; i += kernels::block_rows<T>) __builtin_prefetch(x.values + i);
+#else
+  (void)x, (void)from, (void)to;
+#endif
+}
+template <class T, class Index>
+void fetch(const SparseSample<T, Index>&, uword, uword) {}
+
 /// The row sums of a tile of coordinates, over a group of samples at a time: first it is noted
 /// which samples observe which coordinate, then each coordinate sums over its own in registers.
 /// Samples are summed in their order, so that their grouping changes no bit.
@@ -72,7 +85,9 @@ class RowTile {
         terms_(stride_ * group, T(0)),
         seen_(height, Bits(0)),
         r_(r_stride_ * group),
-        x_(height) {}
+        x_(whole_blocks<T>(height + 1), T(0)),
+        at_(height + 1),
+        rows_(d_ * block, T(0)) {}
 
   bool full() const { return size_ == group; }
 
@@ -100,20 +115,11 @@ class RowTile {
 
  private:
   using Bits = kernels::SampleBits<T>;
-  static constexpr uword group = kernels::sample_group<T>;
+  static constexpr uword group = kernels::sample_group<T>, block = kernels::block_rows<T>;
 
   template <class Sample>
   void note(const Sample& x, const kernels::FittedSample<T>& fitted, uword from, uword to) {
-    const auto& kernels = kernels::row_kernels<T>();
-    const Bits bit = Bits(1) << size_;
-    T* r = &r_[size_ * r_stride_];
-    if (stores_few(x, U_.n_rows)) {
-      each_entry(x, from, to, [&](uword i, T value, bool observed) {
-        seen_[i - from] |= observed ? bit : Bits(0);
-        r[i - from] = kernels.residual(value, Ut_.colptr(i), d_, fitted);
-      });
-      return;
-    }
+    if (stores_few(x, U_.n_rows) || to - from < block) return note_some(x, fitted, from, to);
     const T* entries = entries_of(x);
     if (!entries) {
       constexpr T missing = std::numeric_limits<T>::quiet_NaN();
@@ -122,9 +128,38 @@ class RowTile {
         x_[i - from] = observed ? value : missing;
       });
     }
-    kernels.note(entries ? entries + from : x_.data(), to - from, U_.colptr(0) + from, U_.n_rows,
-                 d_, fitted, bit, seen_.data(), r);
+    kernels::row_kernels<T>().note(entries ? entries + from : x_.data(), to - from,
+                                   U_.colptr(0) + from, U_.n_rows, d_, fitted, bit(), seen_.data(),
+                                   &r_[size_ * r_stride_]);
   }
+
+  /// The same by the observed entries alone, whose rows of U are gathered.
+  template <class Sample>
+  void note_some(const Sample& x, const kernels::FittedSample<T>& fitted, uword from, uword to) {
+    uword count = 0;
+    each_entry(x, from, to, [&](uword i, T value, bool observed) {
+      at_[count] = i;
+      x_[count] = value;
+      count += observed;
+    });
+    Bits seen[block] = {};
+    T rest[block], *r = &r_[size_ * r_stride_];
+    for (uword first = 0; first < count; first += block) {
+      const uword here = std::min(block, count - first);
+      for (uword l = 0; l < here; ++l) {
+        const T* u = Ut_.colptr(at_[first + l]);
+        for (uword c = 0; c < d_; ++c) rows_[c * block + l] = u[c];
+      }
+      kernels::row_kernels<T>().note(&x_[first], block, rows_.data(), block, d_, fitted, bit(),
+                                     seen, rest);
+      for (uword l = 0; l < here; ++l) {
+        seen_[at_[first + l] - from] |= bit();
+        r[at_[first + l] - from] = rest[l];
+      }
+    }
+  }
+
+  Bits bit() const { return Bits(1) << size_; }
 
   const arma::Mat<T>&U_, &Ut_;
   uword d_, packed_;
@@ -134,6 +169,8 @@ class RowTile {
   std::vector<Bits> seen_;  // of each coordinate: who observes it
   Aligned<T> r_;            // of each sample: its residuals
   std::vector<T> x_;        // one sample
+  std::vector<uword> at_;   // where it is observed
+  std::vector<T> rows_;     // U there, a block of it
 };
 
 }  // namespace detail
@@ -155,6 +192,7 @@ bool add_block(const arma::Mat<T>& U, const Data& data, uword first, const Sampl
           const uword from = t * tile, to = std::min(n, from + tile);
           for (uword j = b * block; j < std::min(data.n_cols, (b + 1) * block); ++j) {
             if (fits.omega[first + j] == 0 || !touches(data.sample(j), from, to)) continue;
+            if (j + 2 < data.n_cols) detail::fetch(data.sample(j + 2), from, to);
             sums.take(data.sample(j), fits, first + j, from, to);
             if (sums.full()) sums.add_to(rows, from, to);
           }
@@ -178,26 +216,27 @@ void rotate(Scatter& scatter, const arma::Mat<T>& before, const arma::Mat<T>& U)
 template <class T>
 double update_rows(arma::Mat<T>& U, const RowSums<T>& rows, Scatter& scatter,
                    const Parallel& parallel) {
-  const uword n = U.n_rows, d = U.n_cols, packed = d * (d + 1) / 2;
+  const uword n = U.n_rows, d = U.n_cols;
   const arma::Mat<T> before = U;
-  constexpr uword chunk = 256;
+  constexpr uword chunk = 256, at_once = 8;
+  const auto& kernels = kernels::row_kernels<T>();
+  struct Scratch {
+    arma::Mat<T> x;
+    Aligned<double> memory;
+  };
   parallel.for_each((n + chunk - 1) / chunk,
-                    [&] { return std::make_pair(arma::mat(d, d), arma::vec(d)); },
-                    [&](uword task, auto& scratch) {
-                      auto& [A, b] = scratch;
-                      for (uword i = task * chunk; i < std::min(n, (task + 1) * chunk); ++i) {
-                        const T* sums = rows.sums.colptr(i);
-                        double trace = 0;
-                        for (uword c = 0, p = 0; c < d; ++c) {
-                          trace += double(sums[p]);
-                          for (uword r = c; r < d; ++r) A(r, c) = double(sums[p++]);
-                          b[c] = double(sums[packed + c]);
-                        }
-                        A.diag() += 1e-14 * trace;
-                        if (!(trace > 0) || kernels::cholesky(A.memptr(), d) <= 0)
-                          continue;  // not observed
-                        kernels::cholesky_solve(A.memptr(), d, b.memptr());
-                        for (uword c = 0; c < d; ++c) U(i, c) += T(b[c]);
+                    [&] {
+                      return Scratch{arma::Mat<T>(d, at_once),
+                                     Aligned<double>(rows.sums.n_rows * at_once)};
+                    },
+                    [&](uword task, Scratch& scratch) {
+                      const uword end = std::min(n, (task + 1) * chunk);
+                      for (uword i = task * chunk; i < end; i += at_once) {
+                        const uword here = std::min(at_once, end - i);
+                        kernels.solve(rows.sums.colptr(i), here, d, 1e-14, scratch.x.memptr(),
+                                      scratch.memory.data());
+                        for (uword c = 0; c < d; ++c)
+                          for (uword k = 0; k < here; ++k) U(i + k, c) += scratch.x(c, k);
                       }
                     });
   if (!orthonormalize(U)) {
