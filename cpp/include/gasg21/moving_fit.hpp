@@ -66,16 +66,21 @@ class MovingFit {
       kernels::ldl_solve(G_.memptr(), d, w_.memptr());
     }
     T products[2];
-    U.residual(w_.memptr(), x.dense(), r_.data(), q_.data(), products);
-    // Whole vectors always: without it errors in U'U = G feed on themselves. Others where r is so
-    // small that its rounding errors, which are those of x, count.
-    refined_ = refine || products[0] < T(0.01) * x.dense_norm() * x.dense_norm();
-    if (refined_) {
+    for (bool again = false;; again = true) {
+      U.residual(w_.memptr(), x.dense(), r_.data(), q_.data(), products);
+      // Whole vectors always: without it errors in U'U = G feed on themselves. Others where r is so
+      // small that its rounding errors, which are those of x, count.
+      refined_ = refine || products[0] < T(0.01) * x.dense_norm() * x.dense_norm();
+      if (!refined_) break;
       std::copy(q_.data(), q_.data() + d, y_.memptr());
       if (!full) kernels::ldl_solve(G_.memptr(), d, y_.memptr());
       if (!full && changes_w()) return solve_with_care(U, x);
       for (uword c = 0; c < d; ++c) w_[c] += y_[c];
-      products[0] -= kernels::short_dot(y_.memptr(), q_.data(), d);
+      const T gain = kernels::short_dot(y_.memptr(), q_.data(), d);
+      if (again || gain <= T(0.01) * products[0]) {
+        products[0] -= gain;
+        break;
+      }  // else the difference would have few digits
     }
     finish(products[0], products[1], x);  // r'e differs from (r - U y)'e by rounding errors of x
     return Solved::yes;
