@@ -100,31 +100,6 @@ TEST_CASE_TEMPLATE("add_outer is U + s v'", T, double, float) {
   });
 }
 
-TEST_CASE_TEMPLATE("add_columns adds the columns named, in turn, exactly", T, double, float) {
-  Random random(15);
-  for (const uword d : {1u, 16u, 17u, 55u}) {
-    const uword size = kernels::padded(d);
-    CHECK(size % kernels::lanes == 0);
-    CHECK(size >= d);
-    CHECK(size < d + kernels::lanes);
-    const auto A = gaussian<T>(size, 9, random);
-    const auto factors = gaussian<T>(4, random);
-    const std::uint16_t who[] = {8, 0, 3, 3};
-    for (uword count = 0; count <= 4; ++count) {
-      arma::Col<T> sums = gaussian<T>(size, random), scaled = sums;
-      arma::Col<T> expected = sums, expected_scaled = sums;
-      for (uword t = 0; t < count; ++t) {
-        expected += A.col(who[t]);
-        expected_scaled += factors[t] * A.col(who[t]);
-      }
-      kernels::add_columns(A.memptr(), size, who, count, sums.memptr());
-      kernels::add_columns(A.memptr(), size, who, factors.memptr(), count, scaled.memptr());
-      CHECK(support::same_bits<T>(sums, expected));
-      CHECK(distance<T>(scaled, expected_scaled) <= rounding<T>(4));  // a product may be fused
-    }
-  }
-}
-
 TEST_CASE_TEMPLATE("cholesky gives L L' = G, and reads the lower triangle only", T, double, float) {
   Random random(6);
   for (uword d = 1; d <= 40; ++d) {

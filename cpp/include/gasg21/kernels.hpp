@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 
 #include "config.hpp"
 
@@ -90,39 +89,6 @@ void add_outer(T* U, uword n, uword d, const T* s, const T* v) {
     T* u = U + c * n;
     const T vc = v[c];
     for (uword i = 0; i < n; ++i) u[i] += s[i] * vc;
-  }
-}
-
-/// d rounded up to whole lanes.
-inline uword padded(uword d) { return (d + lanes - 1) / lanes * lanes; }
-
-/// y += A_k for the columns k = who[0], who[1], ... in turn; `size` is a multiple of the lanes,
-/// whose sums stay in registers.
-template <class T>
-void add_columns(const T* A, uword size, const std::uint16_t* who, uword count, T* y) {
-  for (uword p = 0; p < size; p += lanes) {
-    T sum[lanes];
-    for (uword l = 0; l < lanes; ++l) sum[l] = y[p + l];
-    for (uword t = 0; t < count; ++t) {
-      const T* a = A + who[t] * size + p;
-      for (uword l = 0; l < lanes; ++l) sum[l] += a[l];
-    }
-    for (uword l = 0; l < lanes; ++l) y[p + l] = sum[l];
-  }
-}
-
-/// y += factor_t A_k, likewise.
-template <class T>
-void add_columns(const T* A, uword size, const std::uint16_t* who, const T* factors, uword count,
-                 T* y) {
-  for (uword p = 0; p < size; p += lanes) {
-    T sum[lanes];
-    for (uword l = 0; l < lanes; ++l) sum[l] = y[p + l];
-    for (uword t = 0; t < count; ++t) {
-      const T *a = A + who[t] * size + p, factor = factors[t];
-      for (uword l = 0; l < lanes; ++l) sum[l] += factor * a[l];
-    }
-    for (uword l = 0; l < lanes; ++l) y[p + l] = sum[l];
   }
 }
 
