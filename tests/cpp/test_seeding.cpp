@@ -2,6 +2,7 @@
 #include <gasg21/seeding.hpp>
 #include <map>
 
+#include "instruction_sets.hpp"
 #include "union_support.hpp"
 
 using gasg21::Candidates;
@@ -75,7 +76,23 @@ TEST_CASE("samples that cannot be used are left out") {
   REQUIRE(samples.n_cols == 3);
   CHECK_FALSE(samples.observed(4, 2));
   CHECK(samples.column(2)[4] == 0);
-  CHECK(std::abs(samples.cosine(2, 2) - 1) < 1e-15);
+}
+
+TEST_CASE_TEMPLATE("cosines are those of the zero-filled samples, in any part of them", T, double,
+                   float) {
+  const Union<T> problem(45, {3}, 20, 11, 0.3, 0, 4);
+  arma::Mat<T> Z = problem.X;
+  Z.replace(quiet_nan<T>, T(0));
+  Z = arma::normalise(Z);
+  const auto samples = all_of(problem.X);
+  support::each_instruction_set([&] {
+    arma::Col<T> all(31), part(6);
+    samples.cosines(7, 0, 31, all.memptr());
+    samples.cosines(7, 5, 6, part.memptr());
+    const arma::Col<T> expected = Z.t() * Z.col(7);
+    CHECK(support::distance<T>(all, expected) <= 20 * double(support::eps<T>));
+    CHECK(support::same_bits<T>(part, all.subvec(5, 10)));
+  });
 }
 
 TEST_CASE_TEMPLATE("members of a subspace give the subspace, with missing entries too", T, double,

@@ -1,5 +1,6 @@
-// What the polish sums over samples of d weights each, for each instruction set: one lane per
-// sample. In double whatever the weights are: these sums are few, and decide what a sample counts.
+// Sums over many samples, for each instruction set. Those of the polish, over d weights a sample,
+// have one lane per sample, and are in double whatever the weights are: they are few, and decide
+// what a sample counts.
 #pragma once
 
 #include <algorithm>
@@ -18,6 +19,8 @@ struct SampleKernels {
   /// The upper triangle of G = sum_j weight_j w_j w_j', d x d; `scratch` has d + d (d + 1) / 2
   /// blocks of 8.
   void (*gram)(const T* W, uword d, uword m, const double* weight, double* G, double* scratch);
+  /// out_j = x'a_j for the columns a_j of A (n x m), in T. Pre: n is whole cache lines.
+  void (*products)(const T* A, uword n, uword m, const T* x, T* out);
 };
 
 }  // namespace gasg21::kernels

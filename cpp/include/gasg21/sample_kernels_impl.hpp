@@ -13,6 +13,23 @@ GASG21_INLINE void transpose_block(const T* W, uword d, uword first, uword m, do
     for (uword c = 0; c < d; ++c) block[c * sample_block + l] = double(W[(first + l) * d + c]);
 }
 
+/// The products of K columns with x. Each of them is the same sum whatever K is.
+template <class T, uword K>
+GASG21_INLINE void column_products(const T* A, uword n, const T* x, T* out) {
+  using P = Pack<T>;
+  constexpr uword lanes = bytes / sizeof(T);
+  P sum[K];
+  GASG21_UNROLL
+  for (uword k = 0; k < K; ++k) sum[k] = P{};
+  for (uword i = 0; i < n; i += lanes) {
+    const P entries = load<P>(x + i);
+    GASG21_UNROLL
+    for (uword k = 0; k < K; ++k) sum[k] += load<P>(A + k * n + i) * entries;
+  }
+  GASG21_UNROLL
+  for (uword k = 0; k < K; ++k) out[k] = lane_sum<T>(sum[k]);
+}
+
 template <class T>
 struct SampleTable {
   using P = Pack<double>;
@@ -66,7 +83,13 @@ struct SampleTable {
       }
   }
 
-  static constexpr SampleKernels<T> kernels{lengths, gram};
+  static void products(const T* A, uword n, uword m, const T* x, T* out) {
+    uword j = 0;
+    for (; j + 4 <= m; j += 4) column_products<T, 4>(A + j * n, n, x, out + j);
+    for (; j < m; ++j) column_products<T, 1>(A + j * n, n, x, out + j);
+  }
+
+  static constexpr SampleKernels<T> kernels{lengths, gram, products};
 };
 
 template <class T>

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "aligned.hpp"
 #include "bank.hpp"
 #include "config.hpp"
 #include "error.hpp"
@@ -20,6 +21,7 @@
 #include "observation.hpp"
 #include "parallel.hpp"
 #include "random.hpp"
+#include "sample_kernels.hpp"
 
 namespace gasg21 {
 
@@ -34,7 +36,7 @@ class SeedSamples {
   template <class Data>
   SeedSamples(const Data& data, const arma::uvec& columns)
       : n_rows(data.n_rows),
-        Z_(n_rows, columns.n_elem, arma::fill::zeros),
+        Z_(whole_blocks<T>(n_rows), columns.n_elem, arma::fill::zeros),
         mask_(n_rows, columns.n_elem, arma::fill::zeros) {
     Observation<T> x(n_rows);
     for (const uword j : columns) {
@@ -50,15 +52,17 @@ class SeedSamples {
   DenseSample<T> sample(uword j) const { return {Z_.colptr(j), mask_.colptr(j)}; }
   const T* column(uword j) const { return Z_.colptr(j); }
   bool observed(uword i, uword j) const { return mask_(i, j) != 0; }
-  /// The cosine of the angle between two samples, missing entries taken as 0. With its sign: a
-  /// point and its mirror image are no neighbours, though one line holds both. (Lines were as good
-  /// on random subspaces and worse on motions, which lie on affine ones.)
-  T cosine(uword i, uword j) const {
-    return std::min(T(1), kernels::dot(column(i), column(j), n_rows));
+  /// The cosines of the angles between sample j and the samples first, first + 1, ...; missing
+  /// entries are taken as 0. With their sign: a point and its mirror image are no neighbours,
+  /// though one line holds both. (Lines were as good on random subspaces and worse on motions,
+  /// which lie on affine ones.)
+  void cosines(uword j, uword first, uword count, T* out) const {
+    kernels::sample_kernels<T>().products(Z_.colptr(first), Z_.n_rows, count, Z_.colptr(j), out);
+    for (uword k = 0; k < count; ++k) out[k] = std::min(T(1), out[k]);
   }
 
  private:
-  arma::Mat<T> Z_;
+  arma::Mat<T> Z_;  // padded to whole cache lines
   arma::Mat<unsigned char> mask_;
 };
 
@@ -140,8 +144,8 @@ arma::vec densities(const SeedSamples<T>& samples, uword count, const Parallel& 
   parallel.for_all((m + chunk - 1) / chunk, [&] { return std::vector<T>(m); },
                    [&](uword task, std::vector<T>& cosines) {
                      for (uword j = task * chunk; j < std::min(m, (task + 1) * chunk); ++j) {
-                       for (uword i = 0; i < m; ++i)
-                         cosines[i] = i == j ? T(-2) : samples.cosine(i, j);
+                       samples.cosines(j, 0, m, cosines.data());
+                       cosines[j] = T(-2);
                        const auto end = cosines.begin() + std::ptrdiff_t(count);
                        std::nth_element(cosines.begin(), end - 1, cosines.end(), std::greater<T>());
                        // sorted, so that the sum does not depend on how the selection went
@@ -224,9 +228,9 @@ arma::Col<T> cosines_to(const SeedSamples<T>& samples, uword j, const Parallel& 
   constexpr uword chunk = 1024;
   parallel.for_all((samples.n_cols + chunk - 1) / chunk, [] { return 0; },
                    [&](uword task, int&) {
-                     for (uword i = task * chunk; i < std::min(samples.n_cols, (task + 1) * chunk);
-                          ++i)
-                       cosines[i] = samples.cosine(i, j);
+                     const uword first = task * chunk;
+                     samples.cosines(j, first, std::min(chunk, samples.n_cols - first),
+                                     cosines.memptr() + first);
                    });
   return cosines;
 }
