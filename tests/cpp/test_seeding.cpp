@@ -85,7 +85,7 @@ TEST_CASE_TEMPLATE("cosines are those of the zero-filled samples, in any part of
   Z.replace(quiet_nan<T>, T(0));
   Z = arma::normalise(Z);
   const auto samples = all_of(problem.X);
-  support::each_instruction_set([&] {
+  support::for_each_set([&] {
     arma::Col<T> all(31), part(6);
     samples.cosines(7, 0, 31, all.memptr());
     samples.cosines(7, 5, 6, part.memptr());

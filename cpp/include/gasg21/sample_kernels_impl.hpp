@@ -60,11 +60,16 @@ struct SampleTable {
     double *sums = block + d * sample_block, factor[sample_block];
     const uword packed = d * (d + 1) / 2;
     std::fill(sums, sums + packed * sample_block, 0.0);
-    for (uword first = 0; first < m; first += sample_block) {
-      const uword here = std::min(sample_block, m - first);
-      transpose_block(W, d, first, m, block);
+    for (uword j = 0; j < m;) {
+      std::fill(block, block + d * sample_block, 0.0);
       std::fill(factor, factor + sample_block, 0.0);
-      std::copy(weight + first, weight + first + here, factor);
+      // Samples without weight take no lane, so that they change no bit.
+      for (uword l = 0; j < m && l < sample_block; ++j) {
+        if (weight[j] == 0) continue;
+        factor[l] = weight[j];
+        for (uword c = 0; c < d; ++c) block[c * sample_block + l] = double(W[j * d + c]);
+        ++l;
+      }
       for (uword l = 0; l < sample_block; l += lanes) {
         const P omega = load<P>(factor + l);
         double* at = sums + l;
