@@ -146,6 +146,22 @@ TEST_CASE("a nearly singular U_Omega is solved with care, in either layout") {
   }
 }
 
+TEST_CASE("the direction stays zero off Omega when the refinement has much to do") {
+  support::for_each_set([] {
+    for (const uword d : {5u, 12u, 27u}) {
+      CAPTURE(d);
+      Random random(d);
+      const uword n = d + 5;
+      Pair<double> pair(random_basis<double>(n, d, random));
+      for (int j = 0; j < 200; ++j) {  // one entry more than weights: U_Omega is ill-conditioned
+        pair.step(only(gaussian<double>(n, random), random_rows(n, d + 1, random)), 0.2);
+        pair.U = pair.moving.matrix();  // or the two streams would part
+      }
+      CHECK(gasg21::orthonormality_error(pair.moving.matrix()) <= 1e-12);
+    }
+  });
+}
+
 TEST_CASE_TEMPLATE("in a standing basis each sample is fitted alike, whatever came before", T,
                    double, float) {
   support::for_each_set([] {

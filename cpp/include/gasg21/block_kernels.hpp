@@ -21,7 +21,7 @@ namespace gasg21::kernels {
 /// with e = scale (e - U y), where y is what the refinement of the weights found.
 template <class T>
 struct Move {
-  T* e;        // n entries, padded; replaced by the unit direction
+  T* e;        // n entries, padded; NaN is 0 also after y; replaced by the unit direction
   const T* v;  // d entries
   const T* y;  // d entries, or null for 0
   T along, across, scale;
@@ -34,7 +34,7 @@ struct BlockKernels {
   /// direction e of the last step. `next` is the vector after x, to be fetched meanwhile.
   T (*sums)(T* U, uword n_blocks, uword d, const Move<T>* move, const T* e, const T* x,
             const T* next, T* G, T* b, T* scratch);
-  /// r = x - U w on Omega, 0 elsewhere; q = U'r; products = {r'r, r'e}.
+  /// r = x - U w on Omega, NaN elsewhere; q = U_Omega'r; products = {r'r, r'e}.
   void (*residual)(const T* U, uword n_blocks, uword d, const T* w, const T* x, const T* e, T* r,
                    T* q, T* products);
   /// Carries out `move`.

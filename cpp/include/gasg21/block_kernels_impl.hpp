@@ -37,7 +37,7 @@ GASG21_INLINE void find_shift(T* const (&u)[K], T* const (&e)[K], uword d_, cons
           scale = broadcast<P>(move.scale);
   GASG21_UNROLL
   for (int k = 0; k < K; ++k) {
-    const P direction = (load<P>(e[k]) - off[k]) * scale;
+    const P rest = load<P>(e[k]), direction = where_observed(rest, (rest - off[k]) * scale);
     store(e[k], direction);
     shift[k] = shift[k] * along + direction * across;
   }
@@ -428,8 +428,8 @@ GASG21_INLINE void residual_rows(const T* const (&u)[K], const T* const (&x)[K],
   }
   GASG21_UNROLL
   for (int k = 0; k < K; ++k) {
-    rest[k] = where_observed(rest[k], rest[k]);  // NaN - p is NaN
-    store(r[k], rest[k]);
+    store(r[k], rest[k]);  // NaN off Omega, as x
+    rest[k] = where_observed(rest[k], rest[k]);
     rr += rest[k] * rest[k];
     re += rest[k] * load<P>(e[k]);
   }
@@ -468,8 +468,8 @@ GASG21_INLINE void residual_in_registers(const T* U, uword n_blocks, const T* w,
           other += u[c] * weight[c];
       }
       rest = rest - other;
-      rest = where_observed(rest, rest);  // NaN - p is NaN
-      store(r + at, rest);
+      store(r + at, rest);  // NaN off Omega, as x
+      rest = where_observed(rest, rest);
       rr += rest * rest;
       re += rest * load<P>(e + at);
       GASG21_UNROLL

@@ -128,8 +128,8 @@ class MovingBasis {
   }
 
   /// Notes a step along the geodesic of direction e v' by the angle theta, Eq. (9), where
-  /// e = scale (r - U y). Takes r (padded), and leaves the direction before in its place.
-  /// Pre: nothing is noted; U'e = 0, |e| = |v| = 1.  Post: U'U = I up to rounding.
+  /// e = scale (r - U y), and 0 where r is NaN. Takes r (padded), and leaves the direction before
+  /// in its place. Pre: nothing is noted; U'e = 0, |e| = |v| = 1.  Post: U'U = I up to rounding.
   void move(Aligned<T>& r, T scale, const arma::Col<T>* y, const arma::Col<T>& v, double theta) {
     const double half_sine = std::sin(theta / 2), half_cosine = std::cos(theta / 2);
     along_ = T(-2 * half_sine * half_sine);  // cos(theta) - 1 without cancellation
@@ -162,8 +162,8 @@ class MovingBasis {
   /// U'e with the direction e of the last step.
   const std::vector<T>& pull() const { return pull_; }
 
-  /// r = x - U w on Omega, 0 elsewhere; q = U'r (with room for d blocks); products = {r'r, r'e}
-  /// with the direction e of the last step.  Pre: nothing is noted.
+  /// r = x - U w on Omega, NaN elsewhere; q = U_Omega'r (with room for d blocks); products = {r'r,
+  /// r'e} with the direction e of the last step.  Pre: nothing is noted.
   void residual(const T* w, const T* x, T* r, T* q, T* products) const {
     kernels().residual(blocks_.data(), n_blocks(), d_, w, x, e_.data(), r, q, products);
   }

@@ -185,7 +185,7 @@ class MovingFit {
 
   arma::Col<T> w_, y_;
   arma::Mat<T> G_;
-  Aligned<T> q_, r_;  // r has n entries, padded, 0 off Omega; or, by rows, those of Omega
+  Aligned<T> q_, r_;  // r has n entries, padded, NaN off Omega; or, by rows, those of Omega
   Aligned<T> gathered_, e_, scratch_;  // by rows: U_Omega, in blocks, the last direction on Omega
   const uword* on_rows_ = nullptr;     // Omega, or null when not by rows
   uword count_ = 0;
