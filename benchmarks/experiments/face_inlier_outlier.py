@@ -81,7 +81,7 @@ def figures(results: dict[str, Any]) -> dict[str, Any]:
         if "images" in results:
             ax.imshow(mosaic(faces.unpack(results["images"][kind])), cmap="gray", vmin=0, vmax=255)
         else:
-            ax.text(0.5, 0.5, "the images are not in these results", ha="center")
+            ax.text(0.5, 0.5, "not passed on: run it with the data", ha="center")
     return {"face_inlier_outlier": figure}
 
 
