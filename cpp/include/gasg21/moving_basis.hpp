@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -21,7 +22,7 @@ namespace gasg21 {
 template <class T>
 struct BasisLayout {
   RowBasisState<T> by_rows;  // empty = in blocks
-  uword streak = 0;          // vectors in a row that would have liked the other layout
+  std::int64_t streak = 0;   // vectors in a row that would have liked the other layout
   std::vector<T> pull;       // U'e with the direction e of the last step; empty = 0
 };
 
@@ -95,6 +96,7 @@ class MovingBasis {
 
   /// Chooses the layout for a vector of which few entries are observed, or many. It changes after
   /// eight vectors in a row that would have liked the other: that costs as much as a few updates.
+  /// Where steps are so long that all rows must be passed over again and again, blocks are better.
   bool choose_rows(bool few) {
     streak_ = few == by_rows_.has_value() ? 0 : streak_ + 1;
     if (streak_ < 8) return by_rows_.has_value();
@@ -111,20 +113,42 @@ class MovingBasis {
     return few;
   }
 
-  /// The basis by rows.  Pre: chosen.
-  RowBasis<T>& by_rows() { return *by_rows_; }
+  /// The given rows as blocks of their own, padded with zeros; where the basis lies by rows, not
+  /// turned: then `turn_weights` is due. Meanwhile the expected vector is fetched.
+  void gather(const uword* at, uword count, T* out) {
+    settle();
+    if (by_rows_) {
+      by_rows_->gather(at, count, out, std::exchange(next_, nullptr));
+      return;
+    }
+    constexpr uword L = kernels::block_rows<T>;
+    for (uword k = 0; k < whole_blocks<T>(count); ++k) {
+      T* to = out + k / L * d_ * L + k % L;
+      const T* row = k < count ? &blocks_[this->at(at[k], 0)] : nullptr;
+      for (uword c = 0; c < d_; ++c) to[c * L] = row ? row[c * L] : T(0);
+    }
+  }
+  /// The weights in U of weights in what `gather` gave.
+  void turn_weights(arma::Col<T>& w) {
+    if (by_rows_) by_rows_->turn_weights(w);
+  }
   /// Entry i of the direction of the last step.  Pre: nothing is noted.
   T direction(uword i) const { return e_[i]; }
 
   /// Moves by rows, at once, along e that is given on the rows `at`.
   void move_rows(const uword* at, uword count, const T* e, const arma::Col<T>& v, double theta) {
-    by_rows_->move(at, count, e, v, theta);
+    const bool pays = by_rows_->move(at, count, e, v, theta);
     for (uword c = 0; c < d_; ++c) pull_[c] = T(std::sin(theta)) * v[c];
     if (all_of_e_) std::fill(e_.begin(), e_.end(), T(0));
     for (const uword i : rows_of_e_) e_[i] = 0;
     for (uword k = 0; k < count; ++k) e_[at[k]] = e[k];
     rows_of_e_.assign(at, at + count);
     all_of_e_ = false;
+    if (pays) return;
+    const arma::Mat<T> U = matrix();
+    by_rows_.reset();
+    set(U);
+    streak_ = -100;
   }
 
   /// Notes a step along the geodesic of direction e v' by the angle theta, Eq. (9), where
@@ -157,7 +181,6 @@ class MovingBasis {
 
   /// The vector after the next one, n entries: to be fetched while the next one is at work.
   void expect(const T* x) { next_ = x; }
-  const T* expected() const { return next_; }
 
   /// U'e with the direction e of the last step.
   const std::vector<T>& pull() const { return pull_; }
@@ -200,7 +223,7 @@ class MovingBasis {
   Aligned<T> scratch_;
   const T* next_ = nullptr;
   std::optional<RowBasis<T>> by_rows_;  // then the blocks are out of date
-  uword streak_;
+  std::int64_t streak_;
   std::vector<uword> rows_of_e_;  // where e is not 0, unless all of it may be
   bool all_of_e_ = true;
 };

@@ -39,7 +39,9 @@ class MovingFit {
   /// Pre: U'U = I up to rounding.  Post: as LeastSquares::solve. x must stay until `move`.
   Solved solve(MovingBasis<T>& U, const Observation<T>& x) {
     if (x.count() <= U.d()) return Solved::too_few_entries;
-    return U.choose_rows(x.few()) ? solve_by_rows(U, x) : solve_in_blocks(U, x);
+    by_rows_ = U.choose_rows(x.few());
+    // In blocks, too, gathering pays where d is large: a Gram matrix costs d^2 for each row.
+    return by_rows_ || (x.few() && U.d() >= 16) ? solve_gathered(U, x) : solve_in_blocks(U, x);
   }
 
   /// The same, whatever the layout would best be.  Pre: the basis is in blocks.
@@ -90,7 +92,10 @@ class MovingFit {
   void move(MovingBasis<T>& U, const arma::Col<T>& v, double theta) {
     if (!on_rows_) return U.move(r_, scale_, refined_ ? &y_ : nullptr, v, theta);
     for (uword k = 0; k < count_; ++k) r_[k] *= scale_;
-    U.move_rows(on_rows_, count_, r_.data(), v, theta);
+    if (by_rows_) return U.move_rows(on_rows_, count_, r_.data(), v, theta);
+    std::fill(e_.begin(), e_.end(), T(0));
+    for (uword k = 0; k < count_; ++k) e_[on_rows_[k]] = r_[k];
+    U.move(e_, T(1), nullptr, v, theta);
   }
 
  private:
@@ -109,7 +114,7 @@ class MovingFit {
   }
 
   /// For few observed entries: the same on the observed rows alone, gathered.
-  Solved solve_by_rows(MovingBasis<T>& U, const Observation<T>& x) {
+  Solved solve_gathered(MovingBasis<T>& U, const Observation<T>& x) {
     const uword d = U.d(), n_blocks = whole_blocks<T>(x.count()) / kernels::block_rows<T>;
     const auto& kernels = kernels::block_kernels<T>(d);
     on_rows_ = x.rows();
@@ -117,8 +122,7 @@ class MovingFit {
     gathered_.resize(whole_blocks<T>(U.n()) * d);
     e_.resize(r_.size());
     scratch_.resize(kernels::sums_scratch<T>(d));
-    U.by_rows().gather(on_rows_, count_, gathered_.data(), U.expected());
-    U.expect(nullptr);
+    U.gather(on_rows_, count_, gathered_.data());
     for (uword k = 0; k < count_; ++k) e_[k] = U.direction(on_rows_[k]);
     std::fill(e_.begin() + count_, e_.begin() + whole_blocks<T>(count_), T(0));
     kernels.sums(gathered_.data(), n_blocks, d, nullptr, e_.data(), x.values(), x.values(),
@@ -137,7 +141,7 @@ class MovingFit {
       kernels.residual(gathered_.data(), n_blocks, d, y_.memptr(), r_.data(), e_.data(), r_.data(),
                        q_.data(), products);
     }
-    U.by_rows().turn_weights(w_);
+    U.turn_weights(w_);
     squared_w_ = kernels::short_dot(w_.memptr(), w_.memptr(), d);
     residual_ = std::sqrt(products[0]);
     scale_ = 1 / residual_;
@@ -187,7 +191,8 @@ class MovingFit {
   arma::Mat<T> G_;
   Aligned<T> q_, r_;  // r has n entries, padded, NaN off Omega; or, by rows, those of Omega
   Aligned<T> gathered_, e_, scratch_;  // by rows: U_Omega, in blocks, the last direction on Omega
-  const uword* on_rows_ = nullptr;     // Omega, or null when not by rows
+  const uword* on_rows_ = nullptr;     // Omega, or null when not gathered
+  bool by_rows_ = false;               // the layout of the basis
   uword count_ = 0;
   bool refined_ = false;
   T residual_ = 0, scale_ = 1, squared_w_ = 0;

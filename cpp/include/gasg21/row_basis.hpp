@@ -20,6 +20,7 @@ template <class T>
 struct RowBasisState {
   arma::Mat<T> rows;        // d x n, one row of the basis per column
   arma::Mat<T> A, inverse;  // d x d
+  uword steps = 0;          // since A was I
 };
 
 template <class T>
@@ -62,18 +63,20 @@ class RowBasis {
   }
 
   /// A step along the geodesic of direction e v' by the angle theta, Eq. (9), where e is given on
-  /// the rows `at` and zero elsewhere.
-  void move(const uword* at, uword count, const T* e, const arma::Col<T>& v, double theta) {
+  /// the rows `at` and zero elsewhere. False when it had to pass over all rows so soon after the
+  /// last time that this layout does not pay.
+  bool move(const uword* at, uword count, const T* e, const arma::Col<T>& v, double theta) {
     const uword d = s_.A.n_rows;
     const double half_sine = std::sin(theta / 2);
     const T along = T(-2 * half_sine * half_sine), across = T(std::sin(theta)), cosine = 1 + along;
     multiply(s_.A, v.memptr());  // A (I + along v v')
     for (uword c = 0; c < d; ++c)
       for (uword r = 0; r < d; ++r) s_.A(r, c) += along * turned_[r] * v[c];
+    const uword steps = ++s_.steps;
     if (std::abs(cosine) < T(0.3)) {
       carry_out();
       add(at, count, e, across, v.memptr());
-      return;
+      return 2 * steps > d;
     }
     for (uword c = 0; c < d; ++c)  // z' = v' A^-1, of the A before
       z_[c] = kernels::short_dot(v.memptr(), s_.inverse.colptr(c), d);
@@ -82,7 +85,9 @@ class RowBasis {
     add(at, count, e, across / cosine, z_.data());
     // A shrinks by cos(theta) along v. Beyond a condition of four it would cost digits.
     const T* entries = s_.inverse.memptr();
-    if (kernels::dot(entries, entries, d * d) > T(d) + 15) carry_out();
+    if (!(kernels::dot(entries, entries, d * d) > T(d) + 15)) return true;
+    carry_out();
+    return 2 * steps > d;
   }
 
  private:
@@ -138,6 +143,7 @@ class RowBasis {
     s_.rows = turned();
     s_.A.eye();
     s_.inverse.eye();
+    s_.steps = 0;
   }
 
   RowBasisState<T> s_;
