@@ -127,6 +127,40 @@ TEST_CASE("a tracker resumed in either layout goes on bit by bit") {
   }
 }
 
+TEST_CASE("a state that was tampered with is refused, and L1 goes on from rows") {
+  support::Stream<double> stream(600, 3, 0.5, 0.9, 10);
+  gasg21::Tracker<double, gasg21::ConstantStep> tracker(600, 3);
+  for (int j = 0; j < 20; ++j) tracker.update(stream.next());
+  const auto state = tracker.state();
+  REQUIRE_FALSE(state.layout.by_rows.rows.empty());
+
+  gasg21::Tracker<double, gasg21::ConstantStep, gasg21::L1Loss> l1(state);
+  CHECK(distance(l1.basis(), tracker.basis()) == 0);
+  l1.update(stream.next());
+  CHECK(gasg21::largest_angle(l1.basis(), state.U) > 1e-3);
+
+  using Resumed = gasg21::Tracker<double, gasg21::ConstantStep>;
+  auto other = state;
+  other.U = random_basis<double>(600, 3, stream.random);
+  CHECK_THROWS_AS(Resumed{other}, std::invalid_argument);
+  other.layout = {};  // then U counts
+  CHECK(distance(Resumed{other}.basis(), other.U) == 0);
+  other = state;
+  other.layout.by_rows.rows(1, 7) = support::quiet_nan<double>;
+  CHECK_THROWS_AS(Resumed{other}, std::invalid_argument);
+  other = state;
+  other.layout.by_rows.A.set_size(2, 2);
+  CHECK_THROWS_AS(Resumed{other}, std::invalid_argument);
+}
+
+TEST_CASE("rows held out beyond the vector hide nothing") {
+  const arma::vec x(20, arma::fill::ones);
+  const std::vector<uword> hidden = {3, 25, 1000};
+  Observation<double> observation(20);
+  REQUIRE(observation.read(DenseSample<double>{x.memptr(), nullptr, &hidden}) == Usable::yes);
+  CHECK(observation.count() == 19);
+}
+
 TEST_CASE("a nearly singular U_Omega is solved with care, in either layout") {
   Random random(4);
   const uword n = 600;

@@ -90,10 +90,9 @@ const BlockKernels<T>& block_kernels(uword d) {
 }
 
 // A program of many files may compile the kernels once, in a file of its own that holds
-//   #include <gasg21/block_kernels.hpp>
-//   GASG21_INSTANTIATE_KERNELS()
+//   #include <gasg21/instantiate_kernels.hpp>
 // and define GASG21_EXTERN_KERNELS for the others.
-#define GASG21_INSTANTIATE_KERNELS(...)                             \
+#define GASG21_INSTANTIATE_BLOCK_KERNELS(...)                       \
   __VA_ARGS__ template const gasg21::kernels::BlockKernels<double>& \
       gasg21::kernels::block_kernels<double>(gasg21::uword);        \
   __VA_ARGS__ template const gasg21::kernels::BlockKernels<float>&  \
@@ -101,5 +100,5 @@ const BlockKernels<T>& block_kernels(uword d) {
 }  // namespace gasg21::kernels
 
 #if defined(GASG21_EXTERN_KERNELS)
-GASG21_INSTANTIATE_KERNELS(extern)
+GASG21_INSTANTIATE_BLOCK_KERNELS(extern)
 #endif

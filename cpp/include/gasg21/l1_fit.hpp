@@ -62,6 +62,7 @@ class L1Fit {
   /// For a basis that moves.
   Solved solve(MovingBasis<T>& U, const Observation<T>& x) {
     U.settle();
+    U.use_blocks();
     const Solved solved = solve(U.matrix(), x);
     if (solved == Solved::yes)
       overlap_ = double(kernels::dot(e_.memptr(), U.direction().memptr(), e_.n_elem));

@@ -39,7 +39,7 @@ class MovingBasis {
         y_(d_),
         pull_(std::move(layout.pull)),
         scratch_(kernels::sums_scratch<T>(d_)),
-        streak_(layout.streak) {
+        streak_(std::clamp<std::int64_t>(layout.streak, -100, 7)) {
     pull_.resize(d_, T(0));
     set(U);
     std::copy(e.begin(), e.end(), e_.begin());
@@ -52,7 +52,7 @@ class MovingBasis {
   /// Goes on from another basis.
   void set(const arma::Mat<T>& U) {
     settle();
-    if (by_rows_) by_rows_.emplace(U);
+    if (by_rows_) by_rows_ = RowBasis<T>(U);
     for (uword c = 0; c < d_; ++c)
       for (uword i = 0; i < n_; ++i) blocks_[at(i, c)] = U(i, c);
   }
@@ -111,6 +111,15 @@ class MovingBasis {
       set(U);
     }
     return few;
+  }
+
+  /// Leaves the layout by rows, for those who know only blocks.
+  void use_blocks() {
+    if (!by_rows_) return;
+    const arma::Mat<T> U = matrix();
+    by_rows_.reset();
+    streak_ = 0;
+    set(U);
   }
 
   /// The given rows as blocks of their own, padded with zeros; where the basis lies by rows, not

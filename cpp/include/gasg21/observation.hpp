@@ -252,7 +252,8 @@ class Observation {
     if (x.mask)  // a selection: many guesses of a branch would be wrong
       for (uword i = 0; i < n_; ++i) dense_[i] = x.mask[i] ? dense_[i] : missing;
     if (x.hidden)
-      for (const uword i : *x.hidden) dense_[i] = missing;
+      for (const uword i : *x.hidden)
+        if (i < n_) dense_[i] = missing;
   }
 
   /// Compact from dense.

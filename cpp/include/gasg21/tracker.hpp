@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -70,7 +71,7 @@ struct TrackerState {
   Counters counters;
   std::uint64_t entries_used = 0;       // observed entries of all used vectors
   std::uint64_t steps_since_check = 0;  // of orthonormality
-  BasisLayout<T> layout{};              // overrides U when it holds rows
+  BasisLayout<T> layout{};              // of U, for resuming bit by bit; clear it to change U
 };
 
 template <class T = double, class StepRule = AdaptiveStep, class Loss = L21Loss,
@@ -92,11 +93,11 @@ class Tracker {
       : Tracker(initial(std::move(U), std::move(rule), std::move(metric), seed), loss) {}
 
   /// Resumes.
-  explicit Tracker(State state, Loss loss = {})
-      : U_((check(state), state.U), state.previous.e, std::move(state.layout)),
-        rule_(std::move(state.rule)),
-        metric_(std::move(state.metric)),
-        previous_{std::move(state.previous.w), state.previous.weight},
+  explicit Tracker(const State& state, Loss loss = {})
+      : U_(checked(state).U, state.previous.e, state.layout),
+        rule_(state.rule),
+        metric_(state.metric),
+        previous_{state.previous.w, state.previous.weight},
         random_(state.random),
         counters_(state.counters),
         entries_used_(state.entries_used),
@@ -196,13 +197,27 @@ class Tracker {
     return used(StepOutcome::taken);
   }
 
-  static void check(const State& state) {
+  static const State& checked(const State& state) {
     const uword n = state.U.n_rows, d = state.U.n_cols;
     check_dimensions(n, d);
     require(state.previous.e.n_elem == n && state.previous.w.n_elem == d,
             "the previous gradient does not fit a ", n, " x ", d, " basis");
     require(state.metric.fits(d), "the metric does not fit a basis of ", d, " columns");
     require(double(orthonormality_error(state.U)) < 1e-3, "the basis is not orthonormal");
+    const RowBasisState<T>& rows = state.layout.by_rows;
+    require(state.layout.pull.empty() || state.layout.pull.size() == d, "the layout has no ", d,
+            " columns");
+    if (rows.rows.empty()) return state;
+    require(rows.rows.n_rows == d && rows.rows.n_cols == n && rows.A.n_rows == d &&
+                rows.A.n_cols == d && rows.inverse.n_rows == d && rows.inverse.n_cols == d,
+            "the layout does not fit a ", n, " x ", d, " basis");
+    // The basis by rows is the one that counts, so it must be the same.
+    const T off = arma::accu(arma::abs(RowBasis<T>(rows).matrix() - state.U));  // keeps a NaN
+    require(off <= 100 * std::numeric_limits<T>::epsilon(), "the layout is not that of the basis");
+    const arma::Mat<T> unit = rows.A * rows.inverse - arma::eye<arma::Mat<T>>(d, d);
+    require(arma::accu(arma::abs(unit)) <= std::sqrt(std::numeric_limits<T>::epsilon()),
+            "the layout is not invertible");
+    return state;
   }
 
   static void check_dimensions(uword n, uword d) {
