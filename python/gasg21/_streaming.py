@@ -217,6 +217,9 @@ class StreamingSubspace(SubspaceMixin):
         self.__dict__.update(published)
         return published[name]
 
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *(_PUBLISHED if "_tracker" in self.__dict__ else ())})
+
     def _start_stream(self, samples: Samples) -> _core.Tracker:
         seed = seed_of(self.random_state)
         rule = self._rule(stream=True)

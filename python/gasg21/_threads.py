@@ -14,6 +14,7 @@ from joblib.parallel import get_active_backend
 
 from gasg21.exceptions import InvalidInputError
 
+_MOST = 4096  # beyond that a number of threads is a slip
 _cores_of_machine = functools.cache(joblib.cpu_count)  # also knows of the limits of a container; it is slow
 
 
@@ -39,7 +40,7 @@ def n_threads(n_jobs: Any = None) -> int:
     if wanted is None:
         return _share(in_worker)
     # Not joblib.effective_n_jobs: it says 1, with a warning, where processes cannot be started but threads can.
-    threads = max(1, _cores() + 1 + wanted if wanted < 0 else wanted)
+    threads = min(max(1, _cores() + 1 + wanted if wanted < 0 else wanted), _MOST)
     return min(threads, _share(in_worker)) if in_worker else threads
 
 

@@ -143,3 +143,11 @@ def test_the_core_takes_a_plain_row_and_nothing_else(kind):
     assert pickle.dumps(tracker) == before
     assert np.isnan(tracker.consume_row(np.zeros((1, 8), dtype)))
     assert tracker.counters()["n_zero"] == 1
+
+
+def test_what_is_published_when_read_is_listed(rng):
+    X = rng.standard_normal((21, 12))
+    model = GASG21(2, random_state=0)
+    assert "components_" not in dir(model)
+    model.partial_fit(X[:20]).partial_fit(X[20:])
+    assert {"components_", "n_iter_", "offset_"} <= set(dir(model))

@@ -224,3 +224,9 @@ print(grown(few), grown(many))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
     few, many = map(int, done.stdout.split())
     assert few < 1024 < many  # kB
+
+
+def test_a_slip_of_n_jobs_is_bounded(rng):
+    X = rng.standard_normal((30, 12))
+    one, many = (GASG21(2, n_jobs=jobs, random_state=0).partial_fit(X).transform(X) for jobs in (1, 10**30))
+    np.testing.assert_array_equal(one, many)
