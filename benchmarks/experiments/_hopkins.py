@@ -167,6 +167,21 @@ def standard_error(results: dict[str, Any], name: str, motions: int) -> float:
     return float(errors.std(ddof=1) / np.sqrt(len(errors))) if len(errors) > 1 else float("inf")
 
 
+def whole_claim(results: dict[str, Any], name: str, told: tuple[float, float], text: str) -> Claim:
+    """Judge the paper's mean errors over all sequences, to twice their standard errors, where all are at hand."""
+    run = columns_of(results, name)[0] or name
+    found, errors = means(results, run), [standard_error(results, run, motions) for motions in (2, 3)]
+    ours = f"{said(found)}{', paper mode' if 'GASG21' in name else ''}"
+    count = len(results["sequences"])
+    if count < 155:
+        return Claim(
+            text, said(told), ours, Verdict.UNCHECKED, f"{count} of the 155 sequences were run. {subset(results)}"
+        )
+    near = all(abs(a - b) <= 2 * e for a, b, e in zip(found, told, errors, strict=True))
+    reason = f"Standard errors over the sequences: {errors[0]:.1f} and {errors[1]:.1f} points."
+    return Claim(text, said(told), ours, Verdict.HOLDS if near else Verdict.FAILS, reason)
+
+
 def tables(
     results: dict[str, Any], paper: dict[int, dict[str, tuple[float, ...]]], seconds: dict[str, float]
 ) -> list[Table]:

@@ -50,8 +50,9 @@ def git(*arguments: str) -> str | None:
         return None
 
 
+@functools.cache
 def commit() -> dict[str, Any]:
-    """Return the commit and whether anything but results has changed since."""
+    """Return the commit and whether anything but results has changed since, as the run began."""
     return {
         "commit": git("rev-parse", "HEAD"),
         "dirty": bool(git("status", "--porcelain", "--", ".", ":!benchmarks/results")),
