@@ -278,7 +278,7 @@ def test_other_threads_run_during_a_fit():
     (hashlib is known to release the GIL; it keeps the other core as busy as the fit does, so that what
     else the machine is doing cancels.)
     """
-    X = np.random.default_rng(0).standard_normal((2500, 1000))  # seconds at d = 60
+    X = np.random.default_rng(0).standard_normal((12_000, 1000))  # more than a second at d = 60
     X[:, 0] = np.nan
     stop = False
 
