@@ -82,8 +82,11 @@ def figures(results: dict[str, Any]) -> dict[str, Any]:
             ax.axis("off")
             if "images" in results:
                 ax.imshow(faces.unpack(results["images"][name])[row], cmap="gray", vmin=0, vmax=brightest[row])
-            else:
-                ax.text(0.5, 0.5, "not in\nthese results", ha="center", fontsize=7)
+            else:  # the pictures are not passed on
+                left = results["residuals of shown"].get(name)
+                ax.text(0.5, 0.5, f"{left[row]:.3f}" if left else f"person {row + 1}", ha="center", fontsize=9)
+    if "images" not in results:
+        figure.set_label("Fig. 11 without its pictures, which are not passed on: the relative residual of each.")
     return {"face_recovery": figure}
 
 

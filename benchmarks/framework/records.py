@@ -21,6 +21,7 @@ from benchmarks.framework.experiment import Experiment
 
 ROOT = Path(__file__).parents[2]
 Record = dict[str, Any]
+PICTURES = "images"  # the key of results that show the data, which may not be passed on
 
 
 @functools.cache
@@ -91,16 +92,35 @@ def path_of(experiment: Experiment, directory: Path) -> Path:
     return directory / f"{name_of(experiment)}.json"
 
 
+def pictures_of(experiment: Experiment, directory: Path) -> Path:
+    """Return the file beside it with what shows the data; git ignores it."""
+    return directory / f"{name_of(experiment)}.pictures.json"
+
+
 def load(experiment: Experiment, directory: Path) -> Record | None:
-    """Return the stored record, if there is one."""
-    path = path_of(experiment, directory)
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+    """Return the stored record, if there is one, with its pictures where they are at hand."""
+    path, pictures = path_of(experiment, directory), pictures_of(experiment, directory)
+    if not path.exists():
+        return None
+    record = json.loads(path.read_text(encoding="utf-8"))
+    if pictures.exists() and "results" in record:
+        record["results"][PICTURES] = json.loads(pictures.read_text(encoding="utf-8"))
+    return record
+
+
+def without_pictures(results: Record) -> Record:
+    """Return what may be passed on."""
+    return {key: value for key, value in results.items() if key != PICTURES}
 
 
 def save(experiment: Experiment, directory: Path, record: Record) -> Path:
-    """Write the record; a run that is stopped meanwhile leaves the old one."""
+    """Write the record; a run that is stopped meanwhile leaves the old one. Pictures get a file of their own."""
     path = path_of(experiment, directory)
     directory.mkdir(parents=True, exist_ok=True)
+    results = record.get("results") or {}
+    if PICTURES in results:
+        pictures_of(experiment, directory).write_text(json.dumps(results[PICTURES]), encoding="utf-8")
+        record = {**record, "results": without_pictures(results)}
     unfinished = path.with_suffix(".part")
     lines = [f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in record.items()]
     unfinished.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")

@@ -70,6 +70,11 @@ def panel(axes) -> str:
     return ", ".join(text for text in (axes.get_title(), against) if text).replace("\n", " ")
 
 
+def pictures_of(experiment: Experiment, results: Record) -> list[Picture]:
+    """Return the figures of an experiment."""
+    return [picture(stem, figure, experiment) for stem, figure in experiment.figures(results).items()]
+
+
 def chapter(experiment: Experiment, directory: Path) -> Chapter:
     """Return what is to be said of an experiment; an error in its figures or claims becomes its problem."""
     record = records.load(experiment, directory)
@@ -79,8 +84,8 @@ def chapter(experiment: Experiment, directory: Path) -> Chapter:
         return Chapter(experiment, record, f"{record['state']}: {record['reason']}")
     results = record["results"]
     try:
-        pictures = [picture(stem, figure, experiment) for stem, figure in experiment.figures(results).items()]
-        return Chapter(experiment, record, "", experiment.claims(results), experiment.tables(results), pictures)
+        drawn = pictures_of(experiment, results)
+        return Chapter(experiment, record, "", experiment.claims(results), experiment.tables(results), drawn)
     except Exception as error:  # the other experiments are still shown
         traceback.print_exc(file=sys.stderr)
         return Chapter(experiment, record, f"{FAILED}: its result can't be shown: {summary(error)}")
@@ -96,7 +101,9 @@ def write(known: list[Experiment], directory: Path, output: Path) -> int:
     figures = directory / "figures"
     figures.mkdir(parents=True, exist_ok=True)
     for entry in shown:
-        for image in entry.pictures:
+        results = entry.record["results"]
+        private = records.PICTURES in results  # the page may show the data, the files may not
+        for image in pictures_of(entry.experiment, records.without_pictures(results)) if private else entry.pictures:
             (figures / f"{image.stem}.png").write_bytes(image.png)
     (directory / "README.md").write_text(digest.digest(chapters), encoding="utf-8")
     output.parent.mkdir(parents=True, exist_ok=True)

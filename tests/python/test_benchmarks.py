@@ -240,3 +240,30 @@ def test_the_real_command():
     child = subprocess.run([sys.executable, "-m", "benchmarks"], cwd=ROOT, capture_output=True, text=True, check=False)
     assert child.returncode == 0, child.stderr
     assert "result in benchmarks/results" in child.stdout
+
+
+def test_pictures_of_the_data_are_kept_apart_and_not_drawn_into_files(directory):
+    def figures(results):
+        drawn.append(records.PICTURES in results)
+        return fake().figures(results)
+
+    drawn = []
+    known = [fake(run=lambda context: {**run(context), records.PICTURES: [1, 2]}, figures=figures)]
+    assert start(directory, known, "all") == 0
+    assert records.PICTURES not in stored(directory)["results"]
+    assert records.load(known[0], directory)["results"][records.PICTURES] == [1, 2]
+    assert start(directory, known, "report") == 0
+    assert drawn == [True, False]  # the page has them, the files have not
+    ignored = subprocess.run(
+        ["git", "check-ignore", "-q", "benchmarks/results/fake.pictures.json"], cwd=ROOT, check=False
+    )
+    assert ignored.returncode in (0, 128)  # 128: not a git checkout
+
+
+def test_the_commit_is_that_at_the_start_of_a_run(monkeypatch):
+    records.commit.cache_clear()
+    monkeypatch.setattr(records, "git", lambda *arguments: "first" if arguments[0] == "rev-parse" else "")
+    before = records.commit()
+    monkeypatch.setattr(records, "git", lambda *arguments: "second")
+    assert records.commit() == before == {"commit": "first", "dirty": False}
+    records.commit.cache_clear()

@@ -256,6 +256,22 @@ def test_enough_sequences_decide(segmented, ours, verdict):
     assert set(verdicts(experiment.claims(many), "LBF with Q = 70 K|better than LBF")) == {verdict}
 
 
+@pytest.mark.parametrize(
+    ("count", "off", "verdict"), [(155, 0.1, "holds"), (155, 9, "does not hold"), (154, 0.1, "can't be checked")]
+)
+def test_the_means_of_the_table_are_judged_where_all_sequences_are_there(count, off, verdict):
+    rng = np.random.default_rng(0)
+    name, told = _hopkins.LBF_70, (4.62, 11.44)
+    motions = [2 if i < 120 else 3 for i in range(count)]
+    errors = np.array([told[m - 2] for m in motions]) + off
+    for m in (2, 3):  # a spread whose mean is zero
+        of = np.array(motions) == m
+        noise = rng.standard_normal(of.sum())
+        errors[of] += noise - noise.mean()
+    results = {"sequences": [[str(i), m, "traffic"] for i, m in enumerate(motions)], "errors": {name: errors.tolist()}}
+    assert _hopkins.whole_claim(results, name, told, "The mean errors.").verdict == verdict
+
+
 def test_outliers_are_as_many_as_said(rng):
     sequence = SimpleNamespace(data=rng.standard_normal((70, 20)), labels=np.arange(70) % 2)
     X, truth = hopkins_outlier.with_outliers(sequence, 0)
