@@ -1,8 +1,9 @@
-// block_kernels.hpp and small_solve.hpp: each kernel equals the Armadillo expression it stands for,
-// for every instruction set, at every size around registers, tiles and chunks.
+// block_kernels.hpp, observe.hpp and small_solve.hpp: each kernel equals the Armadillo expression
+// it stands for, for every instruction set, at every size around registers, tiles and chunks.
 #include <cmath>
 #include <gasg21/aligned.hpp>
 #include <gasg21/block_kernels.hpp>
+#include <gasg21/observe.hpp>
 #include <gasg21/small_solve.hpp>
 #include <vector>
 

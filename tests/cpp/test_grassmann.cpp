@@ -4,7 +4,6 @@
 
 #include "support.hpp"
 
-using gasg21::inner;
 using gasg21::largest_angle;
 using gasg21::orthonormality_error;
 using gasg21::orthonormalize;
@@ -103,19 +102,6 @@ TEST_CASE("two steps along one geodesic are one step") {
   further.U = g.moved(0.4);
   further.e = std::cos(0.4) * g.e - std::sin(0.4) * (g.U * g.v);
   CHECK(distance<double>(further.moved(0.3), g.moved(0.7)) <= 1e-15);
-}
-
-TEST_CASE_TEMPLATE("inner is the Frobenius product of the matrices", T, double, float) {
-  Random random(6);
-  for (const uword n : {3u, 17u, 50u}) {
-    const RankOneGradient<T> a{gaussian<T>(n, random), gaussian<T>(4, random), 0.7};
-    const RankOneGradient<T> b{gaussian<T>(n, random), gaussian<T>(4, random), 1.3};
-    const arma::Mat<T> A = T(-0.7) * a.e * a.w.t(), B = T(-1.3) * b.e * b.w.t();
-    const double size = double(arma::norm(A, "fro") * arma::norm(B, "fro"));
-    CHECK(std::abs(inner(a, b) - double(arma::accu(A % B))) <= 10 * double(eps<T>) * size);
-    CHECK(inner(a, b) == inner(b, a));
-    CHECK(inner(a, RankOneGradient<T>{b.e, b.w}) == 0);  // weight 0: there is no gradient
-  }
 }
 
 TEST_CASE("principal angles are found, however small or near to a right angle") {

@@ -27,10 +27,10 @@ struct Fitted {
   LeastSquares<T> fit;
   Solved solved;
 
-  Fitted(const arma::Mat<T>& U, const arma::Col<T>& sample, bool refine = true)
+  Fitted(const arma::Mat<T>& U, const arma::Col<T>& sample)
       : x(U.n_rows), fit(U.n_rows, U.n_cols), solved() {
     REQUIRE(x.read(DenseSample<T>{sample.memptr()}) == Usable::yes);
-    solved = fit.solve(U, x, refine);
+    solved = fit.solve(U, x);
   }
   arma::uvec rows() const { return arma::uvec(x.rows(), x.count()); }
   arma::Col<T> values() const { return arma::Col<T>(x.values(), x.count()); }
@@ -121,37 +121,6 @@ TEST_CASE_TEMPLATE("the residual is orthogonal to U_Omega, relative to its own s
       CHECK(f.fit.residual() > T(0));
       CHECK(overlap <= 10 * double(eps<T>) * double(f.fit.residual()));
     }
-}
-
-TEST_CASE_TEMPLATE("the refinement is spared only where it changes a hundred roundings or less", T,
-                   double, float) {
-  Random random(21);
-  uword spared = 0;
-  const auto check = [&](const arma::Mat<T>& U, const arma::Col<T>& x) {
-    const Fitted<T> refined(U, x), plain(U, x, false);
-    REQUIRE(plain.solved == refined.solved);
-    if (refined.solved != Solved::yes) return;
-    const double bound = 100 * double(eps<T>);
-    CHECK(support::distance<T>(plain.fit.w(), refined.fit.w()) <= bound);
-    CHECK(support::distance<T>(plain.r(), refined.r()) <= bound);
-    spared += !support::same_bits<T>(plain.fit.w(), refined.fit.w());
-  };
-  for (uword trial = 0; trial < 100; ++trial) {
-    const uword d = 1 + trial % 10;
-    const auto U = random_basis<T>(40, d, random);
-    const auto x = gaussian<T>(40, random);
-    check(U, x);
-    check(U, only<T>(x, random_rows(40, d + 1 + trial % (39 - d), random)));
-  }
-  CHECK(spared > 50);
-  spared = 0;
-  for (const T smallest : {T(1e-1), T(1e-2), T(1e-3)}) {
-    const BadlySeen<T> bad(4, smallest / 2, random);
-    check(bad.U, only<T>(gaussian<T>(40, random), bad.omega));
-  }
-  const Kahan<T> kahan(20, random);
-  check(kahan.U, only<T>(gaussian<T>(kahan.U.n_rows, random), kahan.omega));
-  CHECK(spared == 0);
 }
 
 TEST_CASE_TEMPLATE("a vector of the subspace is recognised, full or not", T, double, float) {

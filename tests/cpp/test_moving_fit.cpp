@@ -220,3 +220,29 @@ TEST_CASE_TEMPLATE("in a standing basis each sample is fitted alike, whatever ca
     }
   });
 }
+
+TEST_CASE_TEMPLATE("what the spared refinement would change are a hundred roundings or less", T,
+                   double, float) {
+  support::for_each_set([] {
+    Random random(21);
+    for (uword trial = 0; trial < 100; ++trial) {
+      const uword n = 40, d = 1 + trial % 10;
+      const auto U = random_basis<T>(n, d, random);
+      gasg21::StandingFit<T> fit(U);
+      LeastSquares<T> refined(n, d);
+      Observation<T> x(n);
+      for (const uword count : {n, d + 1 + trial % (39 - d)}) {
+        CAPTURE(d);
+        CAPTURE(count);
+        const auto sample = only<T>(gaussian<T>(n, random), random_rows(n, count, random));
+        REQUIRE(x.read(DenseSample<T>{sample.memptr()}) == Usable::yes);
+        const Solved solved = refined.solve(U, x);
+        REQUIRE(fit.solve(U, x) == solved);
+        if (solved != Solved::yes) continue;
+        const double bound = 100 * double(eps<T>) * (1 + double(arma::norm(refined.w())));
+        CHECK(distance<T>(fit.w(), refined.w()) <= bound);
+        CHECK(std::abs(double(fit.residual() - refined.residual())) <= bound);
+      }
+    }
+  });
+}

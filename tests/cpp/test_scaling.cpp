@@ -40,15 +40,19 @@ TEST_CASE_TEMPLATE("without scaling a step turns along w by eta times the gradie
   CHECK(support::distance<T>(v * arma::norm(g.w), g.w) <= 10 * double(eps<T>));
 }
 
-TEST_CASE_TEMPLATE("without scaling agreement is the inner product, whatever was learned", T,
-                   double, float) {
+TEST_CASE_TEMPLATE("without scaling agreement is the Frobenius product of the matrices", T, double,
+                   float) {
   support::Random random(2);
-  const auto a = random_gradient<T>(1.0, random), b = random_gradient<T>(0.5, random);
-  NoScaling metric;
-  metric.learn(a, 0.1, 0.5);
-  CHECK(agreement(metric, a, b) == doctest::Approx(gasg21::inner(a, b)));
-  // A gradient agrees with itself by its squared norm, and never less than with its opposite.
-  CHECK(agreement(metric, a, a) == doctest::Approx(double(arma::dot(a.w, a.w))).epsilon(1e-5));
+  for (const double weight : {1.3, 0.5, 0.0}) {  // weight 0: there is no gradient
+    const auto a = random_gradient<T>(0.7, random), b = random_gradient<T>(weight, random);
+    NoScaling metric;
+    metric.learn(a, 0.1, 0.5);  // changes nothing
+    const arma::Mat<T> A = T(-0.7) * a.e * a.w.t(), B = T(-weight) * b.e * b.w.t();
+    const double size = double(arma::norm(A, "fro") * arma::norm(B, "fro"));
+    CHECK(std::abs(agreement(metric, a, b) - double(arma::accu(A % B))) <=
+          10 * double(eps<T>) * size);
+    CHECK(agreement(metric, a, b) == agreement(metric, b, a));
+  }
 }
 
 TEST_CASE("covariance scaling is the recursion written out: R, S, C^-1 w, agreement and angle") {

@@ -2,9 +2,6 @@
 
 namespace gasg21::kernels::GASG21_SET {
 
-/// Columns of which all products stay in registers.
-inline constexpr uword panel_tile = bytes == 64 ? 5 : 3;
-
 /// Where row c of the lower triangle of G begins, packed by rows.
 GASG21_INLINE constexpr uword packed_row(uword c) { return c * (c + 1) / 2; }
 
@@ -54,8 +51,8 @@ template <class T, uword R, bool Full>
 GASG21_INLINE void sum_rows(const T* panel, uword d, uword i, const ObservedEntries<T>& x, T* G,
                             T* b) {
   if constexpr (!Full)
-    for (uword j = 0; j < i; j += panel_tile)
-      sum_entries<T, R, panel_tile, false, false>(panel, d, i, j, x, G, b);
+    for (uword j = 0; j < i; j += max_tile)
+      sum_entries<T, R, max_tile, false, false>(panel, d, i, j, x, G, b);
   sum_entries<T, R, R, true, Full>(panel, d, i, i, x, G, b);
 }
 
@@ -66,8 +63,7 @@ GASG21_INLINE void sum_panel(const T* panel, uword d, const ObservedEntries<T>& 
     sum_entries<T, D, D, true, Full>(panel, D, 0, 0, x, G, b);
   } else {
     uword i = 0;
-    for (; i + panel_tile <= d; i += panel_tile)
-      sum_rows<T, panel_tile, Full>(panel, d, i, x, G, b);
+    for (; i + max_tile <= d; i += max_tile) sum_rows<T, max_tile, Full>(panel, d, i, x, G, b);
     if (d - i == 4) sum_rows<T, 4, Full>(panel, d, i, x, G, b);
     if (d - i == 3) sum_rows<T, 3, Full>(panel, d, i, x, G, b);
     if (d - i == 2) sum_rows<T, 2, Full>(panel, d, i, x, G, b);
@@ -150,7 +146,7 @@ struct BankTable {
 
 template <class T>
 const BankKernels<T>& bank_kernels(uword d) {
-  constexpr uword most = panel_tile;
+  constexpr uword most = max_tile;
   switch (d) {
     case 1:
       return BankTable<T, 1>::kernels;

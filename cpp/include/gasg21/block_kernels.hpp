@@ -59,30 +59,6 @@ uword sums_scratch(uword d) {
 
 namespace gasg21::kernels {
 
-/// out = x (which may be the same memory). Returns the sum of the squares of the entries that are
-/// not NaN, and counts them.
-template <class T>
-T observe(const T* x, uword n, T* out, uword& count) {
-  GASG21_DISPATCH(observe(x, n, out, count));
-}
-
-/// The entries of x that are not NaN, and their rows. `values` and `rows` have room for a block
-/// more.
-template <class T>
-void compact(const T* x, uword n, uword* rows, T* values) {
-  GASG21_DISPATCH(compact(x, n, rows, values));
-}
-
-/// kernels::ldl and kernels::ldl_solve for many columns.
-template <class T>
-T ldl_many(T* G, uword d) {
-  GASG21_DISPATCH(ldl(G, d));
-}
-template <class T>
-void ldl_solve_many(const T* G, uword d, T* b) {
-  GASG21_DISPATCH(ldl_solve(G, d, b));
-}
-
 /// The kernels for d columns and the instruction set in use.
 template <class T>
 const BlockKernels<T>& block_kernels(uword d) {

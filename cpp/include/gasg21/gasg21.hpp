@@ -21,6 +21,7 @@
 #include "moving_basis.hpp"
 #include "moving_fit.hpp"
 #include "observation.hpp"
+#include "observe.hpp"
 #include "parallel.hpp"
 #include "polish.hpp"
 #include "random.hpp"

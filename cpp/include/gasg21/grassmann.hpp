@@ -30,15 +30,6 @@ struct Weights {
   double weight = 0;
 };
 
-/// The Frobenius inner product of two gradients, in O(n + d): (e'e)(w'w).
-// Departs from Sec. III-C: the paper counts O(n d^2) for this product, because it forms the
-// matrices; pinned by "inner is the Frobenius product of the matrices".
-template <class T>
-double inner(const RankOneGradient<T>& a, const RankOneGradient<T>& b) {
-  return a.weight * b.weight * double(kernels::dot(a.e.memptr(), b.e.memptr(), a.e.n_elem)) *
-         double(kernels::dot(a.w.memptr(), b.w.memptr(), a.w.n_elem));
-}
-
 /// Moves U along the geodesic of direction e v' by the angle theta, Eq. (9).
 /// Pre: U'U = I, U'e = 0, |e| = |v| = 1.  Post: U'U = I up to rounding. `shift` is scratch (n).
 template <class T>

@@ -15,16 +15,6 @@ namespace gasg21 {
 
 enum class Solved { yes, too_few_entries, rank_deficient };
 
-/// Whether the eigenvalues of G, of which none exceeds 1, surely are above 0.01: the others'
-/// product is largest when they are equal, so the smallest is at least mean / e prod(pivot / mean).
-/// `pivot(c)` is that of column c, and `mean` that of the diagonal of G.
-template <class T, class Pivot>
-bool well_conditioned(uword d, T mean, Pivot&& pivot) {
-  T least = mean / T(2.72);
-  for (uword c = 0; c < d; ++c) least *= pivot(c) / mean;
-  return least > T(0.01);
-}
-
 /// Solves least squares on Omega for one vector after another, in memory that it keeps. Plain and
 /// for any U_Omega: where it is nearly singular, by its singular values. (MovingFit is the fast
 /// one.)
@@ -43,10 +33,8 @@ class LeastSquares {
   bool exact() const { return residual_ <= 4 * eps * (1 + arma::norm(w_)); }
 
   /// Pre: U'U = I up to rounding.  Post: U_Omega'r = 0 to rounding *relative to |r|*, however small
-  /// r is, because the refinement projects the computed residual once more. With refine = false
-  /// that is spared where w is right to a hundred roundings without it; then r is, too, relative to
-  /// |x|.
-  Solved solve(const arma::Mat<T>& U, const Observation<T>& x, bool refine = true) {
+  /// r is, because the refinement projects the computed residual once more.
+  Solved solve(const arma::Mat<T>& U, const Observation<T>& x) {
     const uword k = x.count(), d = U.n_cols;
     if (k <= d) return Solved::too_few_entries;  // then r = 0 whatever x is: no information
     const T* A = U.memptr();
@@ -54,18 +42,15 @@ class LeastSquares {
       kernels::gather_rows(U.memptr(), U.n_rows, d, x.rows(), k, gathered_.memptr());
       A = gathered_.memptr();
       kernels::gram(A, k, d, G_.memptr());
-      const T mean = arma::trace(G_) / T(d);
       use_svd_ = kernels::cholesky(G_.memptr(), d) < std::sqrt(eps);
       if (use_svd_ && !decompose(A, k, d)) return Solved::rank_deficient;
-      refine = refine || use_svd_ ||
-               !well_conditioned(d, mean, [&](uword c) { return G_(c, c) * G_(c, c); });
     }
-    fit(A, x, refine);
+    fit(A, x);
     // A refinement that changes w beyond half the digits tells what small pivots may hide.
-    if (refine && !x.full() && !use_svd_ && arma::norm(q_) > std::sqrt(eps) * arma::norm(w_)) {
+    if (!x.full() && !use_svd_ && arma::norm(q_) > std::sqrt(eps) * arma::norm(w_)) {
       use_svd_ = true;
       if (!decompose(A, k, d)) return Solved::rank_deficient;
-      fit(A, x, true);
+      fit(A, x);
     }
     residual_ = std::sqrt(kernels::dot(r(), r(), k));
     return Solved::yes;
@@ -103,11 +88,11 @@ class LeastSquares {
     kernels::add_times(A, k, d, q_.memptr(), T(-1), r_.memptr());
   }
 
-  void fit(const T* A, const Observation<T>& x, bool refine) {
+  void fit(const T* A, const Observation<T>& x) {
     std::copy(x.values(), x.values() + x.count(), r_.memptr());
     w_.zeros();
     correct(A, x.full(), x.count(), w_.n_elem);
-    if (refine) correct(A, x.full(), x.count(), w_.n_elem);
+    correct(A, x.full(), x.count(), w_.n_elem);
   }
 
   /// A = P s V', for where G = A'A has too few digits. False when A is singular: beyond a condition

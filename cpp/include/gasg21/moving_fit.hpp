@@ -149,13 +149,18 @@ class MovingFit {
     return Solved::yes;
   }
 
-  /// Factors G. False when it has too few digits; `refine` tells whether one refinement is due.
+  /// Factors G. False when it has too few digits; `refine` tells whether one refinement is due: not
+  /// when the eigenvalues of G, of which none exceeds 1, surely are above 0.01. (The others'
+  /// product is largest when they are equal, so the smallest is at least mean / e prod(pivot /
+  /// mean).)
   bool factor(bool& refine) {
     const uword d = w_.n_elem;
     T mean = 0;
     for (uword c = 0; c < d; ++c) mean += G_(c, c) / T(d);
     if (kernels::ldl(G_.memptr(), d) < root_eps) return false;
-    refine = !well_conditioned(d, mean, [&](uword c) { return 1 / G_(c, c); });
+    T least = mean / T(2.72);
+    for (uword c = 0; c < d; ++c) least /= G_(c, c) * mean;  // ldl leaves the inverse pivots
+    refine = !(least > T(0.01));
     return true;
   }
 

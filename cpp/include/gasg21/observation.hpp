@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "aligned.hpp"
-#include "block_kernels.hpp"
 #include "config.hpp"
 #include "error.hpp"
 #include "kernels.hpp"
+#include "observe.hpp"
 
 namespace gasg21 {
 

@@ -25,7 +25,7 @@ struct NoScaling {
   /// The previous gradient against this one, Eq. (10); `overlap` is the product of their unit
   /// directions.
   // Departs from Sec. III-C: the paper counts O(n d^2) for this product, because it forms the
-  // matrices; pinned by "inner is the Frobenius product of the matrices".
+  // matrices; pinned by "without scaling agreement is the Frobenius product of the matrices".
   template <class Gradient>
   double agreement(const Gradient& previous, const Gradient& g, double overlap) const {
     return previous.weight * g.weight * overlap *

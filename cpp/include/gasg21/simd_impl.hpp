@@ -6,6 +6,9 @@ namespace gasg21::kernels::GASG21_SET {
 
 inline constexpr int bytes = GASG21_BYTES;
 
+/// Columns of which all products stay in registers, of which there are 32, or 16.
+inline constexpr uword max_tile = bytes == 64 ? 5 : 3;
+
 #if defined(__GNUC__)
 
 template <class T>

@@ -3,8 +3,13 @@
 
 #include <algorithm>
 
-#include "block_kernels.hpp"
 #include "config.hpp"
+#include "dispatch.hpp"
+#include "simd.hpp"
+
+#define GASG21_KERNELS "small_solve_impl.hpp"
+#include "for_each_set.hpp"
+#undef GASG21_KERNELS
 
 namespace gasg21::kernels {
 
@@ -43,6 +48,16 @@ void ldl_solve(const T* G, uword d_, T* b) {
 }
 
 }  // namespace detail
+
+/// The two below for many columns.
+template <class T>
+T ldl_many(T* G, uword d) {
+  GASG21_DISPATCH(ldl(G, d));
+}
+template <class T>
+void ldl_solve_many(const T* G, uword d, T* b) {
+  GASG21_DISPATCH(ldl_solve(G, d, b));
+}
 
 /// L D L' = G in place, from its lower triangle: L below the diagonal, 1 / D on it. One division a
 /// column and no root, which a small system would wait for. Returns the smallest pivot over the

@@ -1,0 +1,28 @@
+// The first look at a vector: what is observed of it, for each instruction set.
+#pragma once
+
+#include "config.hpp"
+#include "dispatch.hpp"
+#include "simd.hpp"
+
+#define GASG21_KERNELS "observe_impl.hpp"
+#include "for_each_set.hpp"
+#undef GASG21_KERNELS
+
+namespace gasg21::kernels {
+
+/// out = x (which may be the same memory). Returns the sum of the squares of the entries that are
+/// not NaN, and counts them.
+template <class T>
+T observe(const T* x, uword n, T* out, uword& count) {
+  GASG21_DISPATCH(observe(x, n, out, count));
+}
+
+/// The entries of x that are not NaN, and their rows. `values` and `rows` have room for a block
+/// more.
+template <class T>
+void compact(const T* x, uword n, uword* rows, T* values) {
+  GASG21_DISPATCH(compact(x, n, rows, values));
+}
+
+}  // namespace gasg21::kernels

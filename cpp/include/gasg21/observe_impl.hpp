@@ -1,0 +1,61 @@
+// The kernels of observe.hpp for one instruction set; included once for each.
+
+namespace gasg21::kernels::GASG21_SET {
+
+/// out = x. Returns the sum of the squares of what is observed, and counts it.
+template <class T>
+T observe(const T* x, uword n, T* out, uword& count) {
+  using P = Pack<T>;
+  constexpr uword lanes = bytes / sizeof(T);
+  P counts[2] = {P{}, P{}}, squares[2] = {P{}, P{}};
+  const P one = broadcast<P>(T(1));
+  uword i = 0;
+  for (; i + 2 * lanes <= n; i += 2 * lanes) {
+    GASG21_UNROLL
+    for (int k = 0; k < 2; ++k) {
+      const P seen = load<P>(x + i + k * lanes), value = where_observed(seen, seen);
+      store(out + i + k * lanes, seen);
+      counts[k] += where_observed(seen, one);
+      squares[k] += value * value;
+    }
+  }
+  count = lane_count<T>(counts[0]) + lane_count<T>(counts[1]);
+  T square = lane_sum<T>(squares[0] + squares[1]);
+  for (; i < n; ++i) {
+    out[i] = x[i];
+    count += x[i] == x[i];
+    square += x[i] == x[i] ? x[i] * x[i] : T(0);
+  }
+  return square;
+}
+
+/// What is observed of x, and where.
+template <class T>
+void compact(const T* x, uword n, uword* rows, T* values) {
+  uword next = 0, i = 0;
+#if GASG21_BYTES == 64
+  const __m512i eight = _mm512_set1_epi64(8);
+  __m512i at = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
+  for (; i + 8 <= n; i += 8, at = _mm512_add_epi64(at, eight)) {
+    __mmask8 observed;
+    if constexpr (sizeof(T) == 8) {
+      const __m512d seen = _mm512_loadu_pd(x + i);
+      observed = _mm512_cmp_pd_mask(seen, seen, _CMP_ORD_Q);
+      _mm512_storeu_pd(values + next, _mm512_maskz_compress_pd(observed, seen));
+    } else {
+      const __m256 seen = _mm256_loadu_ps(x + i);
+      observed = _mm256_cmp_ps_mask(seen, seen, _CMP_ORD_Q);
+      _mm256_storeu_ps(values + next, _mm256_maskz_compress_ps(observed, seen));
+    }
+    _mm512_storeu_si512(rows + next, _mm512_maskz_compress_epi64(observed, at));
+    next += uword(__builtin_popcount(observed));
+  }
+#endif
+  for (; i < n; ++i) {  // without a branch, which could not be guessed
+    rows[next] = i;
+    values[next] = x[i];
+    next += x[i] == x[i];
+  }
+}
+
+}  // namespace gasg21::kernels::GASG21_SET

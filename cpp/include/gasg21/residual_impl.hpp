@@ -1,0 +1,107 @@
+// Of block_kernels_impl.hpp: `residual`.
+
+namespace gasg21::kernels::GASG21_SET {
+
+/// `residual` for K registers of rows.
+template <class T, int K>
+GASG21_INLINE void residual_rows(const T* const (&u)[K], const T* const (&x)[K],
+                                 const T* const (&e)[K], T* const (&r)[K], uword d, const T* w,
+                                 T* q, Pack<T>& rr, Pack<T>& re) {
+  using P = Pack<T>;
+  constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T);
+  P rest[K];
+  GASG21_UNROLL
+  for (int k = 0; k < K; ++k) rest[k] = load<P>(x[k]);
+  for (uword c = 0; c < d; ++c) {
+    const P weight = broadcast<P>(w[c]);
+    GASG21_UNROLL
+    for (int k = 0; k < K; ++k) rest[k] = rest[k] - load<P>(u[k] + c * L) * weight;
+  }
+  GASG21_UNROLL
+  for (int k = 0; k < K; ++k) {
+    store(r[k], rest[k]);  // NaN off Omega, as x
+    rest[k] = where_observed(rest[k], rest[k]);
+    rr += rest[k] * rest[k];
+    re += rest[k] * load<P>(e[k]);
+  }
+  for (uword c = 0; c < d; ++c) {
+    P sum = load<P>(q + c * lanes);
+    GASG21_UNROLL
+    for (int k = 0; k < K; ++k) sum += load<P>(u[k] + c * L) * rest[k];
+    store(q + c * lanes, sum);
+  }
+}
+
+/// `residual` for few columns: all sums in registers.
+template <class T, uword D>
+GASG21_INLINE void residual_in_registers(const T* U, uword n_blocks, const T* w, const T* x,
+                                         const T* e, T* r, T* q_out, T* products) {
+  using P = Pack<T>;
+  constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T);
+  P q[D], weight[D], rr = P{}, re = P{};
+  GASG21_UNROLL
+  for (uword c = 0; c < D; ++c) {
+    q[c] = P{};
+    weight[c] = broadcast<P>(w[c]);
+  }
+  for (uword block = 0; block < n_blocks; ++block) {
+    GASG21_UNROLL
+    for (uword part = 0; part < L; part += lanes) {
+      const uword at = block * L + part;
+      P u[D], rest = load<P>(x + at), other = P{};
+      GASG21_UNROLL
+      for (uword c = 0; c < D; ++c) u[c] = load<P>(U + (block * D + c) * L + part);
+      GASG21_UNROLL
+      for (uword c = 0; c < D; ++c) {  // two chains: one would wait for each step
+        if (c % 2 == 0)
+          rest = rest - u[c] * weight[c];
+        else
+          other += u[c] * weight[c];
+      }
+      rest = rest - other;
+      store(r + at, rest);  // NaN off Omega, as x
+      rest = where_observed(rest, rest);
+      rr += rest * rest;
+      re += rest * load<P>(e + at);
+      GASG21_UNROLL
+      for (uword c = 0; c < D; ++c) q[c] += u[c] * rest;
+    }
+  }
+  GASG21_UNROLL
+  for (uword c = 0; c < D; ++c) q_out[c] = lane_sum<T>(q[c]);
+  products[0] = lane_sum<T>(rr);
+  products[1] = lane_sum<T>(re);
+}
+
+/// `residual` for many columns: four registers of rows at a time.
+template <class T>
+GASG21_INLINE void residual_of_many(const T* U, uword n_blocks, uword d, const T* w, const T* x,
+                                    const T* e, T* r, T* q, T* products) {
+  using P = Pack<T>;
+  constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T), parts = L / lanes;
+  constexpr int K = 4;
+  P rr = P{}, re = P{};
+  std::fill(q, q + d * L, T(0));  // room for a register each
+  const T *u[K], *at[K], *last[K], *u1[1], *at1[1], *last1[1];
+  T *out[K], *out1[1];
+  uword g = 0;
+  for (; g + K <= n_blocks * parts; g += K) {
+    rows_from(g, d, U, u);
+    entries_from(g, x, at);
+    entries_from(g, e, last);
+    entries_from(g, r, out);
+    residual_rows<T>(u, at, last, out, d, w, q, rr, re);
+  }
+  for (; g < n_blocks * parts; ++g) {
+    rows_from(g, d, U, u1);
+    entries_from(g, x, at1);
+    entries_from(g, e, last1);
+    entries_from(g, r, out1);
+    residual_rows<T>(u1, at1, last1, out1, d, w, q, rr, re);
+  }
+  for (uword c = 0; c < d; ++c) q[c] = lane_sum<T>(load<P>(q + c * lanes));  // never overtakes
+  products[0] = lane_sum<T>(rr);
+  products[1] = lane_sum<T>(re);
+}
+
+}  // namespace gasg21::kernels::GASG21_SET

@@ -1,0 +1,318 @@
+// Of block_kernels_impl.hpp: `sums`, in three ways by the number of columns.
+
+namespace gasg21::kernels::GASG21_SET {
+
+/// `sums` for few columns: all sums in registers.
+template <class T, uword D, bool Full, bool Moving>
+GASG21_INLINE T sums_in_registers(T* U, uword n_blocks, const Move<T>* move_, const T* last,
+                                  const T* x, const T* next, T* G, T* b) {
+  using P = Pack<T>;
+  constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T);
+  P products[D][D], moments[D], across = P{};
+  GASG21_UNROLL
+  for (uword c = 0; c < D; ++c) {
+    moments[c] = P{};
+    GASG21_UNROLL
+    for (uword a = 0; a <= c; ++a) products[c][a] = P{};
+  }
+  const Move<T> move = Moving ? *move_ : Move<T>{};
+  for (uword block = 0; block < n_blocks; ++block) {
+    GASG21_PREFETCH(next + block * L);
+    GASG21_UNROLL
+    for (uword part = 0; part < L; part += lanes) {
+      T* const rows[1] = {U + block * D * L + part};
+      if constexpr (Moving) {
+        T* const e[1] = {move.e + block * L + part};
+        carry_rows<T, D>(rows, e, D, move);
+      }
+      const P seen = load<P>(x + block * L + part);
+      const P value = Full ? seen : where_observed(seen, seen);
+      if constexpr (Full) across += value * load<P>(last + block * L + part);
+      P u[D];
+      GASG21_UNROLL
+      for (uword c = 0; c < D; ++c) u[c] = load<P>(rows[0] + c * L);
+      GASG21_UNROLL
+      for (uword c = 0; c < D; ++c) {
+        moments[c] += u[c] * value;
+        if constexpr (!Full) {
+          const P masked = where_observed(seen, u[c]);
+          GASG21_UNROLL
+          for (uword a = 0; a <= c; ++a) products[c][a] += masked * u[a];
+        }
+      }
+    }
+  }
+  GASG21_UNROLL
+  for (uword c = 0; c < D; ++c) {
+    b[c] = lane_sum<T>(moments[c]);
+    if constexpr (!Full) {
+      GASG21_UNROLL
+      for (uword a = 0; a <= c; ++a) G[c + a * D] = lane_sum<T>(products[c][a]);
+    }
+  }
+  return lane_sum<T>(across);
+}
+
+/// `sums` for one or two columns more than that: what the first ones need in one go with the step,
+/// the others in a second go over a chunk that is still in the first cache.
+template <class T, uword D, bool Moving>
+GASG21_INLINE void sums_in_two(T* U, uword n_blocks, const Move<T>* move_, const T* x,
+                               const T* next, T* G, T* b) {
+  using P = Pack<T>;
+  constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T), M = max_tile, chunk = 32;
+  constexpr uword N = D - M;
+  P first[M][M], others[N][D], moments[D];
+  GASG21_UNROLL
+  for (uword c = 0; c < D; ++c) moments[c] = P{};
+  GASG21_UNROLL
+  for (uword c = 0; c < M; ++c) GASG21_UNROLL
+  for (uword a = 0; a <= c; ++a) first[c][a] = P{};
+  GASG21_UNROLL
+  for (uword c = 0; c < N; ++c) GASG21_UNROLL
+  for (uword a = 0; a <= M + c; ++a) others[c][a] = P{};
+  const Move<T> move = Moving ? *move_ : Move<T>{};
+  for (uword from = 0; from < n_blocks; from += chunk) {
+    const uword to = std::min(from + chunk, n_blocks);
+    for (uword block = from; block < to; ++block) {
+      GASG21_PREFETCH(next + block * L);
+      GASG21_UNROLL
+      for (uword part = 0; part < L; part += lanes) {
+        T* const rows[1] = {U + block * D * L + part};
+        if constexpr (Moving) {
+          T* const e[1] = {move.e + block * L + part};
+          carry_rows<T, D>(rows, e, D, move);
+        }
+        const P seen = load<P>(x + block * L + part), value = where_observed(seen, seen);
+        P u[M];
+        GASG21_UNROLL
+        for (uword c = 0; c < M; ++c) {
+          u[c] = load<P>(rows[0] + c * L);
+          moments[c] += u[c] * value;
+          const P masked = where_observed(seen, u[c]);
+          GASG21_UNROLL
+          for (uword a = 0; a <= c; ++a) first[c][a] += masked * u[a];
+        }
+      }
+    }
+    for (uword block = from; block < to; ++block) {
+      GASG21_UNROLL
+      for (uword part = 0; part < L; part += lanes) {
+        const T* rows = U + block * D * L + part;
+        const P seen = load<P>(x + block * L + part), value = where_observed(seen, seen);
+        P masked[N];
+        GASG21_UNROLL
+        for (uword c = 0; c < N; ++c) {
+          masked[c] = where_observed(seen, load<P>(rows + (M + c) * L));
+          moments[M + c] += masked[c] * value;
+        }
+        GASG21_UNROLL
+        for (uword a = 0; a < M; ++a) {
+          const P column = load<P>(rows + a * L);
+          GASG21_UNROLL
+          for (uword c = 0; c < N; ++c) others[c][a] += masked[c] * column;
+        }
+        GASG21_UNROLL
+        for (uword c = 0; c < N; ++c) GASG21_UNROLL
+        for (uword a = 0; a <= c; ++a) others[c][M + a] += masked[c] * masked[a];
+      }
+    }
+  }
+  GASG21_UNROLL
+  for (uword c = 0; c < D; ++c) b[c] = lane_sum<T>(moments[c]);
+  GASG21_UNROLL
+  for (uword c = 0; c < M; ++c) GASG21_UNROLL
+  for (uword a = 0; a <= c; ++a) G[c + a * D] = lane_sum<T>(first[c][a]);
+  GASG21_UNROLL
+  for (uword c = 0; c < N; ++c) GASG21_UNROLL
+  for (uword a = 0; a <= M + c; ++a) G[M + c + a * D] = lane_sum<T>(others[c][a]);
+}
+
+/// Adds to the products of the columns i, i + 1, ... (R of them) and j, j + 1, ... (C) of a chunk
+/// of U over what is observed of x. Meanwhile it fetches `n_ahead` lines a block of what comes
+/// next.
+template <class T, uword R, uword C, bool Diagonal>
+GASG21_INLINE void add_tile(const T* chunk, const T* x, uword n_blocks, uword d, uword i, uword j,
+                            T* sums, const T* ahead, uword n_ahead) {
+  using P = Pack<T>;
+  constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T);
+  P tile[R][C];
+  GASG21_UNROLL
+  for (uword r = 0; r < R; ++r) GASG21_UNROLL
+  for (uword c = 0; c < C; ++c)
+    if (!Diagonal || c <= r)
+      tile[r][c] = load<P>(sums + ((i + r) * (i + r + 1) / 2 + j + c) * lanes);
+  for (uword b = 0; b < n_blocks; ++b, chunk += d * L, x += L, ahead += d * L) {
+    for (uword k = 0; k < n_ahead; ++k) GASG21_PREFETCH(ahead + k * L);
+    GASG21_UNROLL
+    for (uword part = 0; part < L; part += lanes) {
+      const P seen = load<P>(x + part);
+      P left[R];
+      GASG21_UNROLL
+      for (uword r = 0; r < R; ++r)
+        left[r] = where_observed(seen, load<P>(chunk + (i + r) * L + part));
+      GASG21_UNROLL
+      for (uword c = 0; c < C; ++c) {
+        const P right = Diagonal ? left[Diagonal ? c : 0] : load<P>(chunk + (j + c) * L + part);
+        GASG21_UNROLL
+        for (uword r = 0; r < R; ++r)
+          if (!Diagonal || c <= r) tile[r][c] += left[r] * right;
+      }
+    }
+  }
+  GASG21_UNROLL
+  for (uword r = 0; r < R; ++r) GASG21_UNROLL
+  for (uword c = 0; c < C; ++c)
+    if (!Diagonal || c <= r) store(sums + ((i + r) * (i + r + 1) / 2 + j + c) * lanes, tile[r][c]);
+}
+
+/// d columns in tiles of nearly the same width: 5, 4 or 3 with 32 registers; with 16 of them 3, and
+/// one of 4 or 2.
+struct Tiling {
+  uword count, width, wide;  // the first `wide` tiles have one column more than `width`
+  GASG21_INLINE explicit Tiling(uword d)
+      : count(bytes == 64 ? (d + 4) / 5 : std::max<uword>(d / 3 + (d % 3 == 2), 1)),
+        width(d / count),
+        wide(d % count) {}
+  GASG21_INLINE uword first(uword t) const { return t * width + std::min(t, wide); }
+  GASG21_INLINE uword columns(uword t) const { return width + (t < wide); }
+};
+
+template <class T>
+GASG21_INLINE void add_tiles(const T* chunk, const T* x, uword n_blocks, uword d, T* sums,
+                             const T* ahead) {
+  constexpr uword A = bytes == 64 ? 5 : 4, B = A - 1, C = A - 2;  // the widths that occur
+  const Tiling tiling(d);
+  const uword n_tiles = tiling.count * (tiling.count + 1) / 2, share = (d + n_tiles - 1) / n_tiles;
+  uword fetched = 0;
+  for (uword s = 0; s < tiling.count; ++s)
+    for (uword t = 0; t <= s; ++t) {
+      const uword i = tiling.first(s), j = tiling.first(t);
+      const uword rows = tiling.columns(s), columns = tiling.columns(t);
+      const uword lines = std::min(share, d - fetched);
+      const T* next = ahead + fetched * block_rows<T>;
+      fetched += lines;
+#define GASG21_TILE(R, K)                                                     \
+  if (rows == (R) && columns == (K)) {                                        \
+    add_tile<T, R, K, false>(chunk, x, n_blocks, d, i, j, sums, next, lines); \
+    continue;                                                                 \
+  }
+#define GASG21_DIAGONAL_TILE(R)                                              \
+  if (s == t && rows == (R)) {                                               \
+    add_tile<T, R, R, true>(chunk, x, n_blocks, d, i, j, sums, next, lines); \
+    continue;                                                                \
+  }
+      GASG21_DIAGONAL_TILE(A)
+      GASG21_DIAGONAL_TILE(B)
+      GASG21_DIAGONAL_TILE(C)
+      if constexpr (bytes == 64) {
+        GASG21_TILE(A, A)
+        GASG21_TILE(C, C)
+      }
+      GASG21_TILE(B, A)
+      GASG21_TILE(B, B)
+      GASG21_TILE(C, B)
+#undef GASG21_TILE
+#undef GASG21_DIAGONAL_TILE
+    }
+}
+
+/// For K registers of rows: the step, and b += U'x.
+template <class T, bool Full, bool Moving, int K>
+GASG21_INLINE void take_rows(T* const (&u)[K], T* const (&e)[K], const T* const (&x)[K],
+                             const T* const (&last)[K], uword d, const Move<T>* move, T* moments,
+                             Pack<T>& across) {
+  using P = Pack<T>;
+  constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T);
+  P shift[K], value[K];
+  if constexpr (Moving) find_shift<T, 0>(u, e, d, *move, shift);
+  GASG21_UNROLL
+  for (int k = 0; k < K; ++k) {
+    const P seen = load<P>(x[k]);
+    value[k] = Full ? seen : where_observed(seen, seen);
+    if constexpr (Full) across += value[k] * load<P>(last[k]);
+  }
+  for (uword c = 0; c < d; ++c) {
+    P moment = load<P>(moments + c * lanes), v = P{};
+    if constexpr (Moving) v = broadcast<P>(move->v[c]);
+    GASG21_UNROLL
+    for (int k = 0; k < K; ++k) {
+      P column = load<P>(u[k] + c * L);
+      if constexpr (Moving) {
+        column += shift[k] * v;
+        store(u[k] + c * L, column);
+      }
+      moment += column * value[k];
+    }
+    store(moments + c * lanes, moment);
+  }
+}
+
+/// `sums` for many columns: a chunk of rows at a time, in tiles.
+template <class T, bool Full, bool Moving>
+GASG21_INLINE T sums_in_tiles(T* U, uword n_blocks, uword d, const Move<T>* move, const T* last,
+                              const T* x, const T* next, T* G, T* b, T* scratch) {
+  using P = Pack<T>;
+  constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T), parts = L / lanes;
+  constexpr int K = 4;
+  const uword pairs = d * (d + 1) / 2, chunk = chunk_blocks(d);
+  T *moments = scratch, *products = moments + d * L;
+  std::fill(moments, Full ? products : products + pairs * L, T(0));
+  T *u[K], *e[K], *u1[1], *e1[1];
+  const T *at[K], *before[K], *at1[1], *before1[1];
+  P across = P{};
+  for (uword from = 0; from < n_blocks; from += chunk) {
+    const uword n_packs = std::min(chunk, n_blocks - from) * parts;
+    uword g = 0;
+    for (; g + K <= n_packs; g += K) {
+      rows_from(g, d, U + from * d * L, u);
+      entries_from(g, x + from * L, at);
+      entries_from(g, last + from * L, before);
+      if constexpr (Moving) entries_from(g, move->e + from * L, e);
+      GASG21_UNROLL
+      for (uword k = 0; k < uword(K); k += parts)
+        GASG21_PREFETCH(next + from * L + (g + k) * lanes);
+      take_rows<T, Full, Moving>(u, e, at, before, d, move, moments, across);
+    }
+    for (; g < n_packs; ++g) {
+      rows_from(g, d, U + from * d * L, u1);
+      entries_from(g, x + from * L, at1);
+      entries_from(g, last + from * L, before1);
+      if constexpr (Moving) entries_from(g, move->e + from * L, e1);
+      take_rows<T, Full, Moving>(u1, e1, at1, before1, d, move, moments, across);
+    }
+    if constexpr (!Full) {
+      const uword here = n_packs / parts, next_here = std::min(from + here, n_blocks - 1);
+      add_tiles<T>(U + from * d * L, x + from * L, here, d, products, U + next_here * d * L);
+    }
+  }
+  for (uword c = 0; c < d; ++c) {
+    b[c] = lane_sum<T>(load<P>(moments + c * lanes));
+    if constexpr (!Full) GASG21_UNROLL
+    for (uword a = 0; a <= c; ++a)
+      G[c + a * d] = lane_sum<T>(load<P>(products + (c * (c + 1) / 2 + a) * lanes));
+  }
+  return lane_sum<T>(across);
+}
+
+template <class T, uword D, bool Full, bool Moving>
+GASG21_INLINE T sums_for(T* U, uword n_blocks, uword d, const Move<T>* move, const T* e, const T* x,
+                         const T* next, T* G, T* b, T* scratch) {
+  if constexpr (D != 0 && (Full || D <= max_tile))
+    return sums_in_registers<T, D, Full, Moving>(U, n_blocks, move, e, x, next, G, b);
+  else if constexpr (D != 0)
+    return sums_in_two<T, D, Moving>(U, n_blocks, move, x, next, G, b), T(0);
+  else
+    return sums_in_tiles<T, Full, Moving>(U, n_blocks, d, move, e, x, next, G, b, scratch);
+}
+
+template <class T, uword D>
+GASG21_INLINE T sums_of(T* U, uword n_blocks, uword d, const Move<T>* move, const T* e, const T* x,
+                        const T* next, T* G, T* b, T* scratch) {
+  if (move && G)
+    return sums_for<T, D, false, true>(U, n_blocks, d, move, e, x, next, G, b, scratch);
+  if (move) return sums_for<T, D, true, true>(U, n_blocks, d, move, e, x, next, G, b, scratch);
+  if (G) return sums_for<T, D, false, false>(U, n_blocks, d, move, e, x, next, G, b, scratch);
+  return sums_for<T, D, true, false>(U, n_blocks, d, move, e, x, next, G, b, scratch);
+}
+
+}  // namespace gasg21::kernels::GASG21_SET
