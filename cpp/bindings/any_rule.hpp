@@ -49,8 +49,8 @@ struct AnyFit {
   bool exact() const {
     return std::visit([](const auto& f) { return f.exact(); }, fit);
   }
-  void move(MovingBasis<T>& U, const arma::Col<T>& v, double theta) {
-    std::visit([&](auto& f) { f.move(U, v, theta); }, fit);
+  void move(MovingBasis<T>& U, Observation<T>& x, const arma::Col<T>& v, double theta) {
+    std::visit([&](auto& f) { f.move(U, x, v, theta); }, fit);
   }
 };
 

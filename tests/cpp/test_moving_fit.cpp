@@ -58,7 +58,7 @@ struct Pair {
     arma::Col<T> scratch(U.n_rows);
     gasg21::geodesic_step(U, e, v, theta, scratch);
     last = e;
-    fit.move(moving, v, theta);
+    fit.move(moving, x, v, theta);
     worst = std::max(worst, distance<T>(moving.direction(), e));
     return std::max(worst, distance(moving.matrix(), U));
   }

@@ -21,27 +21,21 @@ struct BlockTable {
       residual_of_many<T>(U, n_blocks, d, w, x, e, r, q, products);
   }
   static void carry(T* U, uword n_blocks, uword d, const Move<T>& move) {
-    carry_out<T, D>(U, n_blocks, d, move);
+    carry_out<T>(U, n_blocks, d, move);
   }
   static constexpr BlockKernels<T> kernels{sums, residual, carry};
 };
 
+/// Those for up to D columns are made for their number.
+template <class T, uword D>
+const BlockKernels<T>& block_kernels_up_to(uword d) {
+  if (d == D) return BlockTable<T, D>::kernels;
+  if constexpr (D > 1) return block_kernels_up_to<T, D - 1>(d);
+  return BlockTable<T, 0>::kernels;
+}
 template <class T>
 const BlockKernels<T>& block_kernels(uword d) {
-  switch (d) {
-    case 1:
-      return BlockTable<T, 1>::kernels;
-    case 2:
-      return BlockTable<T, 2>::kernels;
-    case 3:
-      return BlockTable<T, 3>::kernels;
-    case 4:
-      return BlockTable<T, 4>::kernels;
-    case 5:
-      return BlockTable<T, 5>::kernels;
-    default:
-      return BlockTable<T, 0>::kernels;
-  }
+  return block_kernels_up_to<T, max_fixed>(d);
 }
 
 }  // namespace gasg21::kernels::GASG21_SET

@@ -30,9 +30,11 @@
 #define GASG21_UNROLL
 #endif
 #if defined(__GNUC__)
-#define GASG21_PREFETCH(address) __builtin_prefetch(address, 0, 2)
+#define GASG21_PREFETCH_L1(address) __builtin_prefetch(address, 0, 3)
+#define GASG21_PREFETCH_L2(address) __builtin_prefetch(address, 0, 2)
 #else
-#define GASG21_PREFETCH(address) ((void)(address))
+#define GASG21_PREFETCH_L1(address) ((void)(address))
+#define GASG21_PREFETCH_L2(address) ((void)(address))
 #endif
 
 /// Returns what `call` gives in the namespace of the instruction set in use.

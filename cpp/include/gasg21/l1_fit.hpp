@@ -70,7 +70,7 @@ class L1Fit {
   }
 
   /// Moves U along the geodesic of direction e v' by the angle theta.  Pre: solved, not exact.
-  void move(MovingBasis<T>& U, const arma::Col<T>& v, double theta) {
+  void move(MovingBasis<T>& U, Observation<T>& /*x*/, const arma::Col<T>& v, double theta) {
     moved_.assign(whole_blocks<T>(U.n()), T(0));
     std::copy(e_.begin(), e_.end(), moved_.begin());
     U.move(moved_, T(1), nullptr, v, theta);

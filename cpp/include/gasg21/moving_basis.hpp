@@ -43,7 +43,7 @@ class MovingBasis {
     pull_.resize(d_, T(0));
     set(U);
     std::copy(e.begin(), e.end(), e_.begin());
-    if (!layout.by_rows.rows.empty()) by_rows_.emplace(std::move(layout.by_rows));
+    if (!layout.by_rows.rows.empty()) by_rows_.emplace(layout.by_rows, e_.data());
   }
 
   uword n() const { return n_; }
@@ -52,7 +52,7 @@ class MovingBasis {
   /// Goes on from another basis.
   void set(const arma::Mat<T>& U) {
     settle();
-    if (by_rows_) by_rows_ = RowBasis<T>(U);
+    if (by_rows_) by_rows_.emplace(U, direction().memptr());
     for (uword c = 0; c < d_; ++c)
       for (uword i = 0; i < n_; ++i) blocks_[at(i, c)] = U(i, c);
   }
@@ -87,7 +87,9 @@ class MovingBasis {
   /// The unit direction of the last step, n entries; zeros at first.
   arma::Col<T> direction() const {
     if (moving_) return settled().direction();
-    return arma::Col<T>(e_.data(), n_);
+    arma::Col<T> e(n_);
+    for (uword i = 0; i < n_; ++i) e[i] = direction(i);
+    return e;
   }
 
   BasisLayout<T> layout() const {
@@ -101,40 +103,37 @@ class MovingBasis {
     streak_ = few == by_rows_.has_value() ? 0 : streak_ + 1;
     if (streak_ < 8) return by_rows_.has_value();
     streak_ = 0;
-    const arma::Mat<T> U = matrix();
-    settle();
-    if (few) {
-      by_rows_.emplace(U);
-      all_of_e_ = true;
-    } else {
-      by_rows_.reset();
-      set(U);
+    if (!few) {
+      use_blocks();
+      return false;
     }
-    return few;
+    settle();
+    by_rows_.emplace(matrix(), e_.data());
+    return true;
   }
 
-  /// Leaves the layout by rows, for those who know only blocks.
+  /// Leaves the layout by rows.
   void use_blocks() {
     if (!by_rows_) return;
     const arma::Mat<T> U = matrix();
+    for (uword i = 0; i < n_; ++i) e_[i] = by_rows_->direction(i);
     by_rows_.reset();
     streak_ = 0;
     set(U);
   }
 
-  /// The given rows as blocks of their own, padded with zeros; where the basis lies by rows, not
-  /// turned: then `turn_weights` is due. Meanwhile the expected vector is fetched.
-  void gather(const uword* at, uword count, T* out) {
+  /// The given rows as blocks of their own, padded with zeros, and the last direction on them;
+  /// where the basis lies by rows, not turned: then `turn_weights` is due. Meanwhile the expected
+  /// vector is fetched.
+  void gather(const uword* at, uword count, T* out, T* e) {
     settle();
-    if (by_rows_) {
-      by_rows_->gather(at, count, out, std::exchange(next_, nullptr));
-      return;
-    }
+    if (by_rows_) return by_rows_->gather(at, count, out, e, std::exchange(next_, nullptr));
     constexpr uword L = kernels::block_rows<T>;
     for (uword k = 0; k < whole_blocks<T>(count); ++k) {
       T* to = out + k / L * d_ * L + k % L;
       const T* row = k < count ? &blocks_[this->at(at[k], 0)] : nullptr;
       for (uword c = 0; c < d_; ++c) to[c * L] = row ? row[c * L] : T(0);
+      e[k] = row ? e_[at[k]] : T(0);
     }
   }
   /// The weights in U of weights in what `gather` gave.
@@ -142,21 +141,14 @@ class MovingBasis {
     if (by_rows_) by_rows_->turn_weights(w);
   }
   /// Entry i of the direction of the last step.  Pre: nothing is noted.
-  T direction(uword i) const { return e_[i]; }
+  T direction(uword i) const { return by_rows_ ? by_rows_->direction(i) : e_[i]; }
 
   /// Moves by rows, at once, along e that is given on the rows `at`.
   void move_rows(const uword* at, uword count, const T* e, const arma::Col<T>& v, double theta) {
     const bool pays = by_rows_->move(at, count, e, v, theta);
     for (uword c = 0; c < d_; ++c) pull_[c] = T(std::sin(theta)) * v[c];
-    if (all_of_e_) std::fill(e_.begin(), e_.end(), T(0));
-    for (const uword i : rows_of_e_) e_[i] = 0;
-    for (uword k = 0; k < count; ++k) e_[at[k]] = e[k];
-    rows_of_e_.assign(at, at + count);
-    all_of_e_ = false;
     if (pays) return;
-    const arma::Mat<T> U = matrix();
-    by_rows_.reset();
-    set(U);
+    use_blocks();
     streak_ = -100;
   }
 
@@ -231,10 +223,8 @@ class MovingBasis {
   T along_ = 0, across_ = 0, scale_ = 1;
   Aligned<T> scratch_;
   const T* next_ = nullptr;
-  std::optional<RowBasis<T>> by_rows_;  // then the blocks are out of date
+  std::optional<RowBasis<T>> by_rows_;  // then the blocks and e are out of date
   std::int64_t streak_;
-  std::vector<uword> rows_of_e_;  // where e is not 0, unless all of it may be
-  bool all_of_e_ = true;
 };
 
 }  // namespace gasg21

@@ -48,6 +48,7 @@ class MovingFit {
   Solved solve_in_blocks(MovingBasis<T>& U, const Observation<T>& x) {
     const uword d = U.d();
     on_rows_ = nullptr;
+    r_is_x_ = false;
     if (x.count() <= d) return Solved::too_few_entries;
     const bool full = x.full();
     const T across = U.sums(x.dense(), full ? nullptr : G_.memptr(), w_.memptr());
@@ -57,7 +58,7 @@ class MovingFit {
       const T xx = x.dense_norm() * x.dense_norm();
       const T rr = xx - kernels::short_dot(w_.memptr(), w_.memptr(), d);
       if (rr > T(0.5) * xx) {
-        std::copy(x.dense(), x.dense() + r_.size(), r_.data());
+        r_is_x_ = true;
         y_ = w_;
         refined_ = true;
         finish(rr, across - kernels::short_dot(U.pull().data(), w_.memptr(), d), x);
@@ -88,8 +89,10 @@ class MovingFit {
     return Solved::yes;
   }
 
-  /// Moves U along the geodesic of direction e v' by the angle theta.  Pre: solved, not exact.
-  void move(MovingBasis<T>& U, const arma::Col<T>& v, double theta) {
+  /// Moves U along the geodesic of direction e v' by the angle theta.  Pre: solved for x, not
+  /// exact. Post: x is used up.
+  void move(MovingBasis<T>& U, Observation<T>& x, const arma::Col<T>& v, double theta) {
+    if (r_is_x_) x.swap_dense(r_);
     if (!on_rows_) return U.move(r_, scale_, refined_ ? &y_ : nullptr, v, theta);
     for (uword k = 0; k < count_; ++k) r_[k] *= scale_;
     if (by_rows_) return U.move_rows(on_rows_, count_, r_.data(), v, theta);
@@ -118,13 +121,12 @@ class MovingFit {
     const uword d = U.d(), n_blocks = whole_blocks<T>(x.count()) / kernels::block_rows<T>;
     const auto& kernels = kernels::block_kernels<T>(d);
     on_rows_ = x.rows();
+    r_is_x_ = false;
     count_ = x.count();
     gathered_.resize(whole_blocks<T>(U.n()) * d);
     e_.resize(r_.size());
     scratch_.resize(kernels::sums_scratch<T>(d));
-    U.gather(on_rows_, count_, gathered_.data());
-    for (uword k = 0; k < count_; ++k) e_[k] = U.direction(on_rows_[k]);
-    std::fill(e_.begin() + count_, e_.begin() + whole_blocks<T>(count_), T(0));
+    U.gather(on_rows_, count_, gathered_.data(), e_.data());
     kernels.sums(gathered_.data(), n_blocks, d, nullptr, e_.data(), x.values(), x.values(),
                  G_.memptr(), w_.memptr(), scratch_.data());
     bool refine;
@@ -199,7 +201,7 @@ class MovingFit {
   const uword* on_rows_ = nullptr;     // Omega, or null when not gathered
   bool by_rows_ = false;               // the layout of the basis
   uword count_ = 0;
-  bool refined_ = false;
+  bool refined_ = false, r_is_x_ = false;
   T residual_ = 0, scale_ = 1, squared_w_ = 0;
   double overlap_ = 0;
   std::optional<LeastSquares<T>> careful_;

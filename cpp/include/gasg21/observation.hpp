@@ -184,6 +184,13 @@ class Observation {
     return dense_.data();
   }
   T dense_norm() const { return few() ? T(1) : norm_; }
+  /// Gives the dense form away, in exchange for other memory of its size.
+  void swap_dense(Aligned<T>& other) {
+    make_dense();
+    dense_.swap(other);
+    std::fill(dense_.begin() + std::ptrdiff_t(n_), dense_.end(), T(0));
+    has_dense_ = false;
+  }
 
   /// |x_Omega|; infinite if the norm of finite entries exceeds the largest T.
   T scale() const { return scaled(T(1)); }
@@ -199,6 +206,12 @@ class Observation {
   }
 
   Usable read(const DenseSample<T>& x) {
+    if (expect_few_ && !x.mask && !x.hidden) {  // as the one before: in one pass, without a copy
+      count_ = kernels::compact(x.values, n_, rows_.data(), values_.data());
+      has_compact_ = true;
+      has_dense_ = false;
+      if (few()) return spherize(kernels::dot(values_.data(), values_.data(), count_));
+    }
     T square = kernels::observe(x.values, n_, dense_.data(), count_);
     if (x.mask || x.hidden) {
       hide(x);
@@ -206,6 +219,7 @@ class Observation {
     }
     has_dense_ = true;
     has_compact_ = false;
+    expect_few_ = few();
     if (few()) {
       keep_observed();
       square = kernels::dot(values_.data(), values_.data(), count_);
@@ -281,7 +295,8 @@ class Observation {
   }
 
   void normalise() const {
-    for (uword k = 0; k < count_; ++k) values_[k] /= norm_;
+    const T shrink = 1 / norm_;
+    for (uword k = 0; k < count_; ++k) values_[k] *= shrink;
     std::fill(values_.begin() + std::ptrdiff_t(count_),
               values_.begin() + std::ptrdiff_t(whole_blocks<T>(count_)), T(0));
   }
@@ -332,6 +347,7 @@ class Observation {
   mutable Aligned<T> values_;
   mutable Aligned<T> dense_;
   mutable bool has_compact_ = false, has_dense_ = false;
+  bool expect_few_ = false;
   T norm_ = 1;
   int exponent_ = 0;
 };

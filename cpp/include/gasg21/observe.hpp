@@ -19,9 +19,9 @@ T observe(const T* x, uword n, T* out, uword& count) {
 }
 
 /// The entries of x that are not NaN, and their rows. `values` and `rows` have room for a block
-/// more.
+/// more. Returns how many they are.
 template <class T>
-void compact(const T* x, uword n, uword* rows, T* values) {
+uword compact(const T* x, uword n, uword* rows, T* values) {
   GASG21_DISPATCH(compact(x, n, rows, values));
 }
 

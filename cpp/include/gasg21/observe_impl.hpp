@@ -29,9 +29,9 @@ T observe(const T* x, uword n, T* out, uword& count) {
   return square;
 }
 
-/// What is observed of x, and where.
+/// What is observed of x, and where. Returns how much it is.
 template <class T>
-void compact(const T* x, uword n, uword* rows, T* values) {
+uword compact(const T* x, uword n, uword* rows, T* values) {
   uword next = 0, i = 0;
 #if GASG21_BYTES == 64
   const __m512i eight = _mm512_set1_epi64(8);
@@ -56,6 +56,7 @@ void compact(const T* x, uword n, uword* rows, T* values) {
     values[next] = x[i];
     next += x[i] == x[i];
   }
+  return next;
 }
 
 }  // namespace gasg21::kernels::GASG21_SET

@@ -1,4 +1,6 @@
-// Of block_kernels_impl.hpp: `residual`.
+// Of block_kernels_impl.hpp: `residual`. From the last rows to the first, which `sums` begins with:
+// what one pass ends with is still in the near caches when the other one begins (at n = 20000,
+// d = 10, both take 54 us instead of 65).
 
 namespace gasg21::kernels::GASG21_SET {
 
@@ -44,7 +46,7 @@ GASG21_INLINE void residual_in_registers(const T* U, uword n_blocks, const T* w,
     q[c] = P{};
     weight[c] = broadcast<P>(w[c]);
   }
-  for (uword block = 0; block < n_blocks; ++block) {
+  for (uword block = n_blocks; block-- > 0;) {
     GASG21_UNROLL
     for (uword part = 0; part < L; part += lanes) {
       const uword at = block * L + part;
@@ -84,15 +86,15 @@ GASG21_INLINE void residual_of_many(const T* U, uword n_blocks, uword d, const T
   std::fill(q, q + d * L, T(0));  // room for a register each
   const T *u[K], *at[K], *last[K], *u1[1], *at1[1], *last1[1];
   T *out[K], *out1[1];
-  uword g = 0;
-  for (; g + K <= n_blocks * parts; g += K) {
-    rows_from(g, d, U, u);
-    entries_from(g, x, at);
-    entries_from(g, e, last);
-    entries_from(g, r, out);
+  uword g = n_blocks * parts;
+  for (; g >= K; g -= K) {
+    rows_from(g - K, d, U, u);
+    entries_from(g - K, x, at);
+    entries_from(g - K, e, last);
+    entries_from(g - K, r, out);
     residual_rows<T>(u, at, last, out, d, w, q, rr, re);
   }
-  for (; g < n_blocks * parts; ++g) {
+  while (g-- > 0) {
     rows_from(g, d, U, u1);
     entries_from(g, x, at1);
     entries_from(g, e, last1);

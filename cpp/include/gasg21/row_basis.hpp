@@ -5,12 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <type_traits>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "aligned.hpp"
 #include "config.hpp"
+#include "gather_kernels.hpp"
 #include "kernels.hpp"
 
 namespace gasg21 {
@@ -26,39 +27,55 @@ struct RowBasisState {
 template <class T>
 class RowBasis {
  public:
-  explicit RowBasis(const arma::Mat<T>& U)
+  /// Starts from U, n x d, as if it had last moved along e.
+  RowBasis(const arma::Mat<T>& U, const T* e)
       : RowBasis(RowBasisState<T>{U.t(), arma::eye<arma::Mat<T>>(U.n_cols, U.n_cols),
-                                  arma::eye<arma::Mat<T>>(U.n_cols, U.n_cols)}) {}
-  explicit RowBasis(RowBasisState<T> state)
-      : s_(std::move(state)), z_(s_.A.n_rows), turned_(s_.A.n_rows) {}
+                                  arma::eye<arma::Mat<T>>(U.n_cols, U.n_cols)},
+                 e) {}
+  RowBasis(const RowBasisState<T>& s, const T* e)
+      : n_(s.rows.n_cols),
+        d_(s.rows.n_rows),
+        stride_(kernels::RowMemory<T>::stride_for(d_)),
+        rows_((n_ + 1) * stride_ + kernels::block_rows<T>, T(0)),
+        A_(s.A),
+        inverse_(s.inverse),
+        steps_(s.steps),
+        z_(d_ + kernels::block_rows<T>),
+        turned_(d_) {
+    for (uword i = 0; i < n_; ++i) {
+      std::copy(s.rows.colptr(i), s.rows.colptr(i) + d_, row(i));
+      row(i)[d_] = e[i];
+      row(i)[d_ + 1] = T(number_);
+    }
+  }
 
-  const RowBasisState<T>& state() const { return s_; }
+  RowBasisState<T> state() const {
+    arma::Mat<T> rows(d_, n_);
+    for (uword i = 0; i < n_; ++i) std::copy(row(i), row(i) + d_, rows.colptr(i));
+    return {rows, A_, inverse_, steps_};
+  }
 
   /// n x d, orthonormal.
-  arma::Mat<T> matrix() const { return turned().t(); }
-
-  /// The given rows, not turned by A, as blocks of the kernels; zeros up to whole blocks. Meanwhile
-  /// it fetches the vector `next` of n entries, unless null.
-  void gather(const uword* at, uword count, T* blocks, const T* next) const {
-    with_columns<1>([&](auto columns) {
-      constexpr uword L = kernels::block_rows<T>;
-      const uword d = columns(), n = s_.rows.n_cols, lines = next ? n / count + 1 : 0;
-      for (uword first = 0; first < count; first += L, blocks += d * L) {
-        const uword here = std::min(L, count - first);
-        if (here < L) std::fill(blocks, blocks + d * L, T(0));
-        for (uword l = 0; l < here; ++l) {
-          const T* row = s_.rows.memptr() + at[first + l] * d;
-          for (uword c = 0; c < d; ++c) blocks[c * L + l] = row[c];
-        }
-        for (uword k = 0; k < lines && (first / L * lines + k) * L < n; ++k)
-          GASG21_PREFETCH(next + (first / L * lines + k) * L);
-      }
+  arma::Mat<T> matrix() const {
+    arma::Mat<T> U(n_, d_);
+    each_turned([&](uword i, const T* turned) {
+      for (uword c = 0; c < d_; ++c) U(i, c) = turned[c];
     });
+    return U;
+  }
+
+  /// Entry i of the direction of the last step.
+  T direction(uword i) const { return row(i)[d_ + 1] == T(number_) ? row(i)[d_] : T(0); }
+
+  /// The given rows, not turned by A, as blocks of the kernels, and the last direction on them;
+  /// zeros up to whole blocks. Meanwhile it fetches the vector `next` of n entries, unless null.
+  void gather(const uword* at, uword count, T* blocks, T* e, const T* next) {
+    kernels::gather(memory(), at, count, blocks, e, next);
   }
 
   /// The weights in U of weights w in the rows that are not turned: w := A^-1 w.
   void turn_weights(arma::Col<T>& w) {
-    multiply(s_.inverse, w.memptr());
+    multiply(inverse_, w.memptr());
     std::copy(turned_.begin(), turned_.end(), w.begin());
   }
 
@@ -66,88 +83,82 @@ class RowBasis {
   /// the rows `at` and zero elsewhere. False when it had to pass over all rows so soon after the
   /// last time that this layout does not pay.
   bool move(const uword* at, uword count, const T* e, const arma::Col<T>& v, double theta) {
-    const uword d = s_.A.n_rows;
     const double half_sine = std::sin(theta / 2);
     const T along = T(-2 * half_sine * half_sine), across = T(std::sin(theta)), cosine = 1 + along;
-    multiply(s_.A, v.memptr());  // A (I + along v v')
-    for (uword c = 0; c < d; ++c)
-      for (uword r = 0; r < d; ++r) s_.A(r, c) += along * turned_[r] * v[c];
-    const uword steps = ++s_.steps;
+    multiply(A_, v.memptr());  // A (I + along v v')
+    add_product(A_, along, turned_.data(), v.memptr());
+    const uword steps = ++steps_;
+    count_step();
     if (std::abs(cosine) < T(0.3)) {
       carry_out();
-      add(at, count, e, across, v.memptr());
-      return 2 * steps > d;
+      for (uword c = 0; c < d_; ++c) z_[c] = across * v[c];
+      kernels::add_rank_one(memory(), at, count, e, z_.data());
+      return 2 * steps > d_;
     }
-    for (uword c = 0; c < d; ++c)  // z' = v' A^-1, of the A before
-      z_[c] = kernels::short_dot(v.memptr(), s_.inverse.colptr(c), d);
-    for (uword c = 0; c < d; ++c)
-      for (uword r = 0; r < d; ++r) s_.inverse(r, c) -= along / cosine * v[r] * z_[c];
-    add(at, count, e, across / cosine, z_.data());
+    for (uword c = 0; c < d_; ++c)  // z' = v' A^-1, of the A before
+      z_[c] = kernels::short_dot(v.memptr(), inverse_.colptr(c), d_);
+    add_product(inverse_, -along / cosine, v.memptr(), z_.data());
+    for (uword c = 0; c < d_; ++c) z_[c] *= across / cosine;
+    kernels::add_rank_one(memory(), at, count, e, z_.data());
     // A shrinks by cos(theta) along v. Beyond a condition of four it would cost digits.
-    const T* entries = s_.inverse.memptr();
-    if (!(kernels::dot(entries, entries, d * d) > T(d) + 15)) return true;
+    if (!(kernels::dot(inverse_.memptr(), inverse_.memptr(), d_ * d_) > T(d_) + 15)) return true;
     carry_out();
-    return 2 * steps > d;
+    return 2 * steps > d_;
   }
 
  private:
+  T* row(uword i) { return rows_.data() + i * stride_; }
+  const T* row(uword i) const { return rows_.data() + i * stride_; }
+  kernels::RowMemory<T> memory() { return {rows_.data(), n_, d_, stride_, T(number_)}; }
+
+  /// The number of the next step. They begin anew before T could not tell them apart.
+  void count_step() {
+    if (++number_ < 1'000'000) return;
+    for (uword i = 0; i < n_; ++i) row(i)[d_ + 1] = 0;
+    number_ = 1;
+  }
+
   /// turned_ = M v.
   void multiply(const arma::Mat<T>& M, const T* v) {
     std::fill(turned_.begin(), turned_.end(), T(0));
-    kernels::add_times(M.memptr(), M.n_rows, M.n_cols, v, T(1), turned_.data());
+    kernels::add_times(M.memptr(), d_, d_, v, T(1), turned_.data());
   }
 
-  /// rows += factor e z'.
-  void add(const uword* at, uword count, const T* e, T factor, const T* z) {
-    with_columns<1>([&](auto columns) {
-      const uword d = columns();
-      for (uword k = 0; k < count; ++k) {
-        T* row = s_.rows.memptr() + at[k] * d;
-        const T amount = factor * e[k];
-        for (uword c = 0; c < d; ++c) row[c] += amount * z[c];
-      }
-    });
+  /// M += factor a b'.
+  void add_product(arma::Mat<T>& M, T factor, const T* a, const T* b) {
+    for (uword c = 0; c < d_; ++c) {
+      T* column = M.colptr(c);
+      const T amount = factor * b[c];
+      for (uword r = 0; r < d_; ++r) column[r] += amount * a[r];
+    }
   }
 
-  /// Calls work(columns), where columns() is d: a constant when d is small, for short loops.
-  template <uword D, class Work>
-  void with_columns(Work&& work) const {
-    const uword d = s_.A.n_rows;
-    if (d == D)
-      work(std::integral_constant<uword, D>{});
-    else if constexpr (D < 10)
-      with_columns<D + 1>(work);
-    else
-      work([d] { return d; });
-  }
-
-  /// The rows, turned by A; d x n.
-  arma::Mat<T> turned() const {
-    const uword n = s_.rows.n_cols;
-    arma::Mat<T> all(s_.A.n_rows, n, arma::fill::zeros);
-    const arma::Mat<T> At = s_.A.t();
-    with_columns<1>([&](auto columns) {
-      const uword d = columns();
-      for (uword i = 0; i < n; ++i) {
-        const T* row = s_.rows.memptr() + i * d;
-        T* out = all.memptr() + i * d;
-        for (uword k = 0; k < d; ++k)
-          for (uword c = 0; c < d; ++c) out[c] += row[k] * At.memptr()[c + k * d];
-      }
-    });
-    return all;
+  /// Calls work(i, row i of U) for all of them.
+  template <class Work>
+  void each_turned(Work&& work) const {
+    const arma::Mat<T> At = A_.t();
+    std::vector<T> turned(d_);
+    for (uword i = 0; i < n_; ++i) {
+      std::fill(turned.begin(), turned.end(), T(0));
+      kernels::add_times(At.memptr(), d_, d_, row(i), T(1), turned.data());
+      work(i, turned.data());
+    }
   }
 
   /// A := I, its turns carried out in all rows.
   void carry_out() {
-    s_.rows = turned();
-    s_.A.eye();
-    s_.inverse.eye();
-    s_.steps = 0;
+    each_turned([&](uword i, const T* turned) { std::copy(turned, turned + d_, row(i)); });
+    A_.eye();
+    inverse_.eye();
+    steps_ = 0;
   }
 
-  RowBasisState<T> s_;
-  std::vector<T> z_, turned_;
+  uword n_, d_, stride_;
+  Aligned<T> rows_;  // as kernels::RowMemory, and a row of zeros
+  arma::Mat<T> A_, inverse_;
+  uword steps_;                // since A was I
+  std::uint32_t number_ = 1;   // of the last step
+  std::vector<T> z_, turned_;  // z with room for a cache line more
 };
 
 }  // namespace gasg21

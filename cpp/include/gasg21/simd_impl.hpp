@@ -9,6 +9,10 @@ inline constexpr int bytes = GASG21_BYTES;
 /// Columns of which all products stay in registers, of which there are 32, or 16.
 inline constexpr uword max_tile = bytes == 64 ? 5 : 3;
 
+/// Columns up to which kernels are made for their number: of a row of them, the sums of a pass stay
+/// in registers.
+inline constexpr uword max_fixed = bytes == 64 ? 10 : 5;
+
 #if defined(__GNUC__)
 
 template <class T>
@@ -23,9 +27,51 @@ template <class P>
 GASG21_INLINE P where_observed(const P& x, const P& a) {
   return (P)((decltype(x == x))a & (x == x));
 }
+/// a where x equals y, else 0.
+template <class P>
+GASG21_INLINE P where_equal(const P& x, const P& y, const P& a) {
+  return (P)((decltype(x == y))a & (x == y));
+}
 template <class P, class T>
 GASG21_INLINE P broadcast(T value) {
   return value - P{};
+}
+
+/// Half of what two rows of a matrix become when its blocks of S x S are exchanged crosswise: the
+/// row above, or the one below.
+template <class P, int S, bool Below, int... J>
+GASG21_INLINE P exchange(const P& a, const P& b, std::integer_sequence<int, J...>) {
+  constexpr int lanes = sizeof...(J);
+#if defined(__clang__)
+  return __builtin_shufflevector(a, b,
+                                 (J & S ? lanes + J - (Below ? 0 : S) : J + (Below ? S : 0))...);
+#else
+  using Mask = decltype(a == b);
+  return __builtin_shuffle(a, b,
+                           Mask{(J & S ? lanes + J - (Below ? 0 : S) : J + (Below ? S : 0))...});
+#endif
+}
+template <class T, int S>
+GASG21_INLINE void exchange_blocks(Pack<T> (&row)[bytes / sizeof(T)]) {
+  constexpr int lanes = bytes / int(sizeof(T));
+  using All = std::make_integer_sequence<int, lanes>;
+  GASG21_UNROLL
+  for (int i = 0; i < lanes; ++i)
+    if ((i & S) == 0) {
+      const Pack<T> a = row[i], b = row[i + S];
+      row[i] = exchange<Pack<T>, S, false>(a, b, All{});
+      row[i + S] = exchange<Pack<T>, S, true>(a, b, All{});
+    }
+}
+
+/// The columns of the matrix with the given rows.
+template <class T>
+GASG21_INLINE void transpose(Pack<T> (&row)[bytes / sizeof(T)]) {
+  constexpr int lanes = bytes / int(sizeof(T));
+  if constexpr (lanes > 1) exchange_blocks<T, 1>(row);
+  if constexpr (lanes > 2) exchange_blocks<T, 2>(row);
+  if constexpr (lanes > 4) exchange_blocks<T, 4>(row);
+  if constexpr (lanes > 8) exchange_blocks<T, 8>(row);
 }
 
 #else
@@ -59,9 +105,18 @@ template <class P>
 P where_observed(const P& x, const P& a) {
   return P::make([&](int l) { return x[l] == x[l] ? a[l] : 0; });
 }
+template <class P>
+P where_equal(const P& x, const P& y, const P& a) {
+  return P::make([&](int l) { return x[l] == y[l] ? a[l] : 0; });
+}
 template <class P, class T>
 P broadcast(T value) {
   return P::make([&](int) { return value; });
+}
+template <class T>
+void transpose(Pack<T> (&row)[bytes / sizeof(T)]) {
+  for (int i = 0; i < Pack<T>::size; ++i)
+    for (int j = 0; j < i; ++j) std::swap(row[i].lane[j], row[j].lane[i]);
 }
 
 #endif

@@ -2,39 +2,35 @@
 
 namespace gasg21::kernels::GASG21_SET {
 
-/// `sums` for few columns: all sums in registers.
-template <class T, uword D, bool Full, bool Moving>
-GASG21_INLINE T sums_in_registers(T* U, uword n_blocks, const Move<T>* move_, const T* last,
-                                  const T* x, const T* next, T* G, T* b) {
+/// The step of some blocks, while a register of rows at a time stays in registers; adds to
+/// b = U_Omega'x (`moments`), to x'e when nothing is missing, and to the products of the first M
+/// columns.
+template <class T, uword D, uword M, bool Full, bool Moving>
+GASG21_INLINE void take_blocks(T* U, uword n_blocks, const Move<T>& move, T* e, const T* last,
+                               const T* x, const T* next, Pack<T> (&moments)[D], Pack<T>& across,
+                               Pack<T> (&products)[M + 1][M + 1]) {
   using P = Pack<T>;
   constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T);
-  P products[D][D], moments[D], across = P{};
-  GASG21_UNROLL
-  for (uword c = 0; c < D; ++c) {
-    moments[c] = P{};
-    GASG21_UNROLL
-    for (uword a = 0; a <= c; ++a) products[c][a] = P{};
-  }
-  const Move<T> move = Moving ? *move_ : Move<T>{};
   for (uword block = 0; block < n_blocks; ++block) {
-    GASG21_PREFETCH(next + block * L);
+    GASG21_PREFETCH_L2(next + block * L);
     GASG21_UNROLL
     for (uword part = 0; part < L; part += lanes) {
-      T* const rows[1] = {U + block * D * L + part};
-      if constexpr (Moving) {
-        T* const e[1] = {move.e + block * L + part};
-        carry_rows<T, D>(rows, e, D, move);
-      }
-      const P seen = load<P>(x + block * L + part);
-      const P value = Full ? seen : where_observed(seen, seen);
-      if constexpr (Full) across += value * load<P>(last + block * L + part);
+      T* const rows = U + block * D * L + part;
+      const uword at = block * L + part;
       P u[D];
       GASG21_UNROLL
-      for (uword c = 0; c < D; ++c) u[c] = load<P>(rows[0] + c * L);
+      for (uword c = 0; c < D; ++c) u[c] = load<P>(rows + c * L);
+      if constexpr (Moving) {
+        step_of_rows<T, D>(u, e + at, move);
+        GASG21_UNROLL
+        for (uword c = 0; c < D; ++c) store(rows + c * L, u[c]);
+      }
+      const P seen = load<P>(x + at), value = Full ? seen : where_observed(seen, seen);
+      if constexpr (Full) across += value * load<P>(last + at);
       GASG21_UNROLL
       for (uword c = 0; c < D; ++c) {
         moments[c] += u[c] * value;
-        if constexpr (!Full) {
+        if (c < M) {
           const P masked = where_observed(seen, u[c]);
           GASG21_UNROLL
           for (uword a = 0; a <= c; ++a) products[c][a] += masked * u[a];
@@ -42,107 +38,57 @@ GASG21_INLINE T sums_in_registers(T* U, uword n_blocks, const Move<T>* move_, co
       }
     }
   }
-  GASG21_UNROLL
-  for (uword c = 0; c < D; ++c) {
-    b[c] = lane_sum<T>(moments[c]);
-    if constexpr (!Full) {
-      GASG21_UNROLL
-      for (uword a = 0; a <= c; ++a) G[c + a * D] = lane_sum<T>(products[c][a]);
-    }
-  }
-  return lane_sum<T>(across);
 }
 
-/// `sums` for one or two columns more than that: what the first ones need in one go with the step,
-/// the others in a second go over a chunk that is still in the first cache.
-template <class T, uword D, bool Moving>
-GASG21_INLINE void sums_in_two(T* U, uword n_blocks, const Move<T>* move_, const T* x,
-                               const T* next, T* G, T* b) {
-  using P = Pack<T>;
-  constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T), M = max_tile, chunk = 32;
-  constexpr uword N = D - M;
-  P first[M][M], others[N][D], moments[D];
+/// Zeros for `take_blocks`.
+template <class T, uword D, uword M>
+GASG21_INLINE void clear(Pack<T> (&moments)[D], Pack<T>& across,
+                         Pack<T> (&products)[M + 1][M + 1]) {
+  across = Pack<T>{};
   GASG21_UNROLL
-  for (uword c = 0; c < D; ++c) moments[c] = P{};
+  for (uword c = 0; c < D; ++c) moments[c] = Pack<T>{};
   GASG21_UNROLL
   for (uword c = 0; c < M; ++c) GASG21_UNROLL
-  for (uword a = 0; a <= c; ++a) first[c][a] = P{};
-  GASG21_UNROLL
-  for (uword c = 0; c < N; ++c) GASG21_UNROLL
-  for (uword a = 0; a <= M + c; ++a) others[c][a] = P{};
-  const Move<T> move = Moving ? *move_ : Move<T>{};
-  for (uword from = 0; from < n_blocks; from += chunk) {
-    const uword to = std::min(from + chunk, n_blocks);
-    for (uword block = from; block < to; ++block) {
-      GASG21_PREFETCH(next + block * L);
-      GASG21_UNROLL
-      for (uword part = 0; part < L; part += lanes) {
-        T* const rows[1] = {U + block * D * L + part};
-        if constexpr (Moving) {
-          T* const e[1] = {move.e + block * L + part};
-          carry_rows<T, D>(rows, e, D, move);
-        }
-        const P seen = load<P>(x + block * L + part), value = where_observed(seen, seen);
-        P u[M];
-        GASG21_UNROLL
-        for (uword c = 0; c < M; ++c) {
-          u[c] = load<P>(rows[0] + c * L);
-          moments[c] += u[c] * value;
-          const P masked = where_observed(seen, u[c]);
-          GASG21_UNROLL
-          for (uword a = 0; a <= c; ++a) first[c][a] += masked * u[a];
-        }
-      }
-    }
-    for (uword block = from; block < to; ++block) {
-      GASG21_UNROLL
-      for (uword part = 0; part < L; part += lanes) {
-        const T* rows = U + block * D * L + part;
-        const P seen = load<P>(x + block * L + part), value = where_observed(seen, seen);
-        P masked[N];
-        GASG21_UNROLL
-        for (uword c = 0; c < N; ++c) {
-          masked[c] = where_observed(seen, load<P>(rows + (M + c) * L));
-          moments[M + c] += masked[c] * value;
-        }
-        GASG21_UNROLL
-        for (uword a = 0; a < M; ++a) {
-          const P column = load<P>(rows + a * L);
-          GASG21_UNROLL
-          for (uword c = 0; c < N; ++c) others[c][a] += masked[c] * column;
-        }
-        GASG21_UNROLL
-        for (uword c = 0; c < N; ++c) GASG21_UNROLL
-        for (uword a = 0; a <= c; ++a) others[c][M + a] += masked[c] * masked[a];
-      }
-    }
-  }
+  for (uword a = 0; a <= c; ++a) products[c][a] = Pack<T>{};
+}
+
+/// `sums` for few columns: all sums in registers.
+template <class T, uword D, bool Full, bool Moving>
+GASG21_INLINE T sums_in_registers(T* U, uword n_blocks, const Move<T>* move, const T* last,
+                                  const T* x, const T* next, T* G, T* b) {
+  constexpr uword M = Full ? 0 : D;
+  Pack<T> moments[D], across, products[M + 1][M + 1];
+  clear<T, D, M>(moments, across, products);
+  const Move<T> step = Moving ? *move : Move<T>{};
+  take_blocks<T, D, M, Full, Moving>(U, n_blocks, step, step.e, last, x, next, moments, across,
+                                     products);
   GASG21_UNROLL
   for (uword c = 0; c < D; ++c) b[c] = lane_sum<T>(moments[c]);
   GASG21_UNROLL
   for (uword c = 0; c < M; ++c) GASG21_UNROLL
-  for (uword a = 0; a <= c; ++a) G[c + a * D] = lane_sum<T>(first[c][a]);
-  GASG21_UNROLL
-  for (uword c = 0; c < N; ++c) GASG21_UNROLL
-  for (uword a = 0; a <= M + c; ++a) G[M + c + a * D] = lane_sum<T>(others[c][a]);
+  for (uword a = 0; a <= c; ++a) G[c + a * D] = lane_sum<T>(products[c][a]);
+  return lane_sum<T>(across);
 }
 
-/// Adds to the products of the columns i, i + 1, ... (R of them) and j, j + 1, ... (C) of a chunk
-/// of U over what is observed of x. Meanwhile it fetches `n_ahead` lines a block of what comes
-/// next.
-template <class T, uword R, uword C, bool Diagonal>
+/// Adds to the products of the columns i, i + 1, ... (R of them) with j, j + 1, ... (C), and, if
+/// Corner, with one another, of a chunk of U over what is observed of x. Meanwhile it fetches
+/// `n_ahead` lines a block of what comes next.
+template <class T, uword R, uword C, bool Corner>
 GASG21_INLINE void add_tile(const T* chunk, const T* x, uword n_blocks, uword d, uword i, uword j,
                             T* sums, const T* ahead, uword n_ahead) {
   using P = Pack<T>;
   constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T);
-  P tile[R][C];
+  P tile[R][C + R];
+  const auto at = [&](uword r, uword c) {
+    const uword row = i + r, column = c < C ? j + c : i + c - C;
+    return sums + (row * (row + 1) / 2 + column) * lanes;
+  };
   GASG21_UNROLL
   for (uword r = 0; r < R; ++r) GASG21_UNROLL
-  for (uword c = 0; c < C; ++c)
-    if (!Diagonal || c <= r)
-      tile[r][c] = load<P>(sums + ((i + r) * (i + r + 1) / 2 + j + c) * lanes);
+  for (uword c = 0; c < C + R; ++c)
+    if (c < C || (Corner && c - C <= r)) tile[r][c] = load<P>(at(r, c));
   for (uword b = 0; b < n_blocks; ++b, chunk += d * L, x += L, ahead += d * L) {
-    for (uword k = 0; k < n_ahead; ++k) GASG21_PREFETCH(ahead + k * L);
+    for (uword k = 0; k < n_ahead; ++k) GASG21_PREFETCH_L1(ahead + k * L);
     GASG21_UNROLL
     for (uword part = 0; part < L; part += lanes) {
       const P seen = load<P>(x + part);
@@ -152,17 +98,60 @@ GASG21_INLINE void add_tile(const T* chunk, const T* x, uword n_blocks, uword d,
         left[r] = where_observed(seen, load<P>(chunk + (i + r) * L + part));
       GASG21_UNROLL
       for (uword c = 0; c < C; ++c) {
-        const P right = Diagonal ? left[Diagonal ? c : 0] : load<P>(chunk + (j + c) * L + part);
+        const P right = load<P>(chunk + (j + c) * L + part);
         GASG21_UNROLL
-        for (uword r = 0; r < R; ++r)
-          if (!Diagonal || c <= r) tile[r][c] += left[r] * right;
+        for (uword r = 0; r < R; ++r) tile[r][c] += left[r] * right;
+      }
+      if constexpr (Corner) {
+        GASG21_UNROLL
+        for (uword r = 0; r < R; ++r) GASG21_UNROLL
+        for (uword c = 0; c <= r; ++c) tile[r][C + c] += left[r] * left[c];
       }
     }
   }
   GASG21_UNROLL
   for (uword r = 0; r < R; ++r) GASG21_UNROLL
-  for (uword c = 0; c < C; ++c)
-    if (!Diagonal || c <= r) store(sums + ((i + r) * (i + r + 1) / 2 + j + c) * lanes, tile[r][c]);
+  for (uword c = 0; c < C + R; ++c)
+    if (c < C || (Corner && c - C <= r)) store(at(r, c), tile[r][c]);
+}
+
+/// `sums` for up to twice as many columns, when something is missing: the step, the moments and,
+/// where registers are left for them, a few products of a chunk of rows; then the others, in tiles,
+/// while it is in the first cache and the next chunk on its way there.
+template <class T, uword D, bool Moving>
+GASG21_INLINE void sums_in_chunks(T* U, uword n_blocks, const Move<T>* move, const T* x,
+                                  const T* next, T* G, T* b, T* scratch) {
+  using P = Pack<T>;
+  constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T), chunk = 24;
+  constexpr uword M = D <= max_tile + 2 ? 3 : 0;
+  P moments[D], across, products[M + 1][M + 1];
+  clear<T, D, M>(moments, across, products);
+  std::fill(scratch, scratch + D * (D + 1) / 2 * L, T(0));
+  const Move<T> step = Moving ? *move : Move<T>{};
+  for (uword from = 0; from < n_blocks; from += chunk) {
+    const uword here = std::min(chunk, n_blocks - from);
+    T* const rows = U + from * D * L;
+    const T *seen = x + from * L, *ahead = U + std::min(from + here, n_blocks - 1) * D * L;
+    take_blocks<T, D, M, false, Moving>(rows, here, step, Moving ? step.e + from * L : nullptr,
+                                        nullptr, seen, next + from * L, moments, across, products);
+    if constexpr (M > 0) {
+      add_tile<T, D - M, M, true>(rows, seen, here, D, M, 0, scratch, ahead, D);
+    } else {
+      constexpr uword A = (D + 1) / 2, B = D - A, share = (D + 2) / 3;
+      add_tile<T, A, 0, true>(rows, seen, here, D, 0, 0, scratch, ahead, share);
+      add_tile<T, B, A, false>(rows, seen, here, D, A, 0, scratch, ahead + share * L, share);
+      add_tile<T, B, 0, true>(rows, seen, here, D, A, 0, scratch, ahead + 2 * share * L,
+                              D - 2 * share);
+    }
+  }
+  GASG21_UNROLL
+  for (uword c = 0; c < D; ++c) {
+    b[c] = lane_sum<T>(moments[c]);
+    GASG21_UNROLL
+    for (uword a = 0; a <= c; ++a)
+      G[c + a * D] = lane_sum<T>(c < M ? products[c < M ? c : 0][a < M ? a : 0]
+                                       : load<P>(scratch + (c * (c + 1) / 2 + a) * lanes));
+  }
 }
 
 /// d columns in tiles of nearly the same width: 5, 4 or 3 with 32 registers; with 16 of them 3, and
@@ -198,7 +187,7 @@ GASG21_INLINE void add_tiles(const T* chunk, const T* x, uword n_blocks, uword d
   }
 #define GASG21_DIAGONAL_TILE(R)                                              \
   if (s == t && rows == (R)) {                                               \
-    add_tile<T, R, R, true>(chunk, x, n_blocks, d, i, j, sums, next, lines); \
+    add_tile<T, R, 0, true>(chunk, x, n_blocks, d, i, j, sums, next, lines); \
     continue;                                                                \
   }
       GASG21_DIAGONAL_TILE(A)
@@ -224,7 +213,7 @@ GASG21_INLINE void take_rows(T* const (&u)[K], T* const (&e)[K], const T* const 
   using P = Pack<T>;
   constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T);
   P shift[K], value[K];
-  if constexpr (Moving) find_shift<T, 0>(u, e, d, *move, shift);
+  if constexpr (Moving) find_shift<T>(u, e, d, *move, shift);
   GASG21_UNROLL
   for (int k = 0; k < K; ++k) {
     const P seen = load<P>(x[k]);
@@ -270,7 +259,7 @@ GASG21_INLINE T sums_in_tiles(T* U, uword n_blocks, uword d, const Move<T>* move
       if constexpr (Moving) entries_from(g, move->e + from * L, e);
       GASG21_UNROLL
       for (uword k = 0; k < uword(K); k += parts)
-        GASG21_PREFETCH(next + from * L + (g + k) * lanes);
+        GASG21_PREFETCH_L2(next + from * L + (g + k) * lanes);
       take_rows<T, Full, Moving>(u, e, at, before, d, move, moments, across);
     }
     for (; g < n_packs; ++g) {
@@ -300,7 +289,7 @@ GASG21_INLINE T sums_for(T* U, uword n_blocks, uword d, const Move<T>* move, con
   if constexpr (D != 0 && (Full || D <= max_tile))
     return sums_in_registers<T, D, Full, Moving>(U, n_blocks, move, e, x, next, G, b);
   else if constexpr (D != 0)
-    return sums_in_two<T, D, Moving>(U, n_blocks, move, x, next, G, b), T(0);
+    return sums_in_chunks<T, D, Moving>(U, n_blocks, move, x, next, G, b, scratch), T(0);
   else
     return sums_in_tiles<T, Full, Moving>(U, n_blocks, d, move, e, x, next, G, b, scratch);
 }

@@ -189,7 +189,7 @@ class Tracker {
     const Pull now = pull(double(w));
     const double eta = rule_.next(now);  // step 5, Alg. 2
     const double theta = metric_.turn(gradient_, eta, direction_);
-    fit_.move(U_, direction_, theta);  // step 6
+    fit_.move(U_, x_, direction_, theta);  // step 6
     std::copy(gradient_.w.begin(), gradient_.w.end(), previous_.w.begin());
     previous_.weight = gradient_.weight;
     previous_length_ = now.length;
@@ -212,7 +212,8 @@ class Tracker {
                 rows.A.n_cols == d && rows.inverse.n_rows == d && rows.inverse.n_cols == d,
             "the layout does not fit a ", n, " x ", d, " basis");
     // The basis by rows is the one that counts, so it must be the same.
-    const T off = arma::accu(arma::abs(RowBasis<T>(rows).matrix() - state.U));  // keeps a NaN
+    const T off = arma::accu(
+        arma::abs(RowBasis<T>(rows, state.previous.e.memptr()).matrix() - state.U));  // keeps a NaN
     require(off <= 100 * std::numeric_limits<T>::epsilon(), "the layout is not that of the basis");
     const arma::Mat<T> unit = rows.A * rows.inverse - arma::eye<arma::Mat<T>>(d, d);
     require(arma::accu(arma::abs(unit)) <= std::sqrt(std::numeric_limits<T>::epsilon()),

@@ -1,0 +1,113 @@
+// The kernels of gather_kernels.hpp for one instruction set; included once for each.
+
+namespace gasg21::kernels::GASG21_SET {
+
+/// A register of rows, which begin at row[0], row[1], ..., as columns, L apart.
+template <class T>
+GASG21_INLINE void turn_rows(const T* const (&row)[bytes / sizeof(T)], uword d, T step, T* blocks,
+                             T* e) {
+  using P = Pack<T>;
+  constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T);
+  P steps = P{};
+  for (uword first = 0; first < d + RowMemory<T>::extra; first += lanes) {
+    P column[lanes];  // read beyond the row, perhaps, but not used
+    GASG21_UNROLL
+    for (uword l = 0; l < lanes; ++l) column[l] = load<P>(row[l] + first);
+    transpose<T>(column);
+    if (first + lanes <= d) {
+      GASG21_UNROLL
+      for (uword k = 0; k < lanes; ++k) store(blocks + (first + k) * L, column[k]);
+      continue;
+    }
+    GASG21_UNROLL
+    for (uword k = 0; k < lanes; ++k) {
+      if (first + k < d)
+        store(blocks + (first + k) * L, column[k]);
+      else if (first + k == d)
+        store(e, column[k]);
+      else if (first + k == d + 1)
+        steps = column[k];
+    }
+  }
+  store(e, where_equal(steps, broadcast<P>(step), load<P>(e)));
+}
+
+template <class T>
+void gather(const RowMemory<T>& from, const uword* at, uword count, T* blocks, T* e,
+            const T* next) {
+  constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T);
+  const uword d = from.d, lines = next ? from.n / count + 1 : 0;
+  const uword whole = count / L * L;
+  uword rest[L];  // the last block; what is not in use there is a row of zeros
+  for (uword l = 0; l < L; ++l) rest[l] = whole + l < count ? at[whole + l] : from.n;
+  for (uword first = 0; first < count; first += L, blocks += d * L, e += L) {
+    const uword* rows = first < whole ? at + first : rest;
+    GASG21_UNROLL
+    for (uword part = 0; part < L; part += lanes) {
+      const T* row[lanes];
+      GASG21_UNROLL
+      for (uword l = 0; l < lanes; ++l) row[l] = from.rows + rows[part + l] * from.stride;
+      turn_rows<T>(row, d, from.step, blocks + part, e + part);
+    }
+    for (uword k = 0; k < lines && (first / L * lines + k) * L < from.n; ++k)
+      GASG21_PREFETCH_L2(next + (first / L * lines + k) * L);
+  }
+}
+
+/// `add_rank_one` for rows of up to K registers.
+template <class T, int K>
+GASG21_INLINE void add_to_rows(const RowMemory<T>& to, const uword* at, uword count, const T* e,
+                               const T* z, const T* marks, const T* steps) {
+  using P = Pack<T>;
+  constexpr uword lanes = bytes / sizeof(T);
+  P factor[K], mark[K], step[K];
+  GASG21_UNROLL
+  for (int k = 0; k < K; ++k) {
+    factor[k] = load<P>(z + k * lanes);
+    mark[k] = load<P>(marks + k * lanes);
+    step[k] = load<P>(steps + k * lanes);
+  }
+  for (uword i = 0; i < count; ++i) {
+    T* row = to.rows + at[i] * to.stride;
+    const P amount = broadcast<P>(e[i]);
+    GASG21_UNROLL
+    for (int k = 0; k < K; ++k) {
+      const P kept = where_observed(mark[k], load<P>(row + k * lanes));
+      store(row + k * lanes, amount * factor[k] + (kept + step[k]));
+    }
+  }
+}
+
+template <class T>
+void add_rank_one(const RowMemory<T>& to, const uword* at, uword count, const T* e, T* z) {
+  constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T), most = 4 * lanes;
+  const uword d = to.d, size = d + RowMemory<T>::extra;
+  if (size > most) {
+    for (uword i = 0; i < count; ++i) {
+      T* row = to.rows + at[i] * to.stride;
+      for (uword c = 0; c < d; ++c) row[c] += e[i] * z[c];
+      row[d] = e[i];
+      row[d + 1] = to.step;
+    }
+    return;
+  }
+  // In whole registers: what they hold of the row behind keeps its value, because z is 0 there. In
+  // the places of e and of its step there are 1 and a mark (NaN) that the old value does not count.
+  T marks[most + L] = {}, steps[most + L] = {};
+  std::fill(z + d, z + d + L, T(0));
+  z[d] = 1;
+  marks[d] = marks[d + 1] = std::numeric_limits<T>::quiet_NaN();
+  steps[d + 1] = to.step;
+  switch ((size + lanes - 1) / lanes) {
+    case 1:
+      return add_to_rows<T, 1>(to, at, count, e, z, marks, steps);
+    case 2:
+      return add_to_rows<T, 2>(to, at, count, e, z, marks, steps);
+    case 3:
+      return add_to_rows<T, 3>(to, at, count, e, z, marks, steps);
+    default:
+      return add_to_rows<T, 4>(to, at, count, e, z, marks, steps);
+  }
+}
+
+}  // namespace gasg21::kernels::GASG21_SET
