@@ -15,7 +15,7 @@ namespace py = pybind11;
 namespace {
 
 constexpr int scaling_schema =
-    2;  // of a pickled CovarianceScaling; raise it when the fields change
+    3;  // of a pickled CovarianceScaling; raise it when the fields change
 
 /// `next` of a rule that looks at the whole pull.
 template <class Rule>
@@ -171,18 +171,18 @@ void bind_step_size(py::module_& m) {
              const arma::mat& L = c.factor();
              const auto d = py::ssize_t(L.n_rows);
              return py::make_tuple(scaling_schema, c.forgetting(),
-                                   py::array_t<double>({d, d}, L.memptr()), c.weight());
+                                   py::array_t<double>({d, d}, L.memptr()), c.weight(), c.trace());
            })
       .def_static("_from_state",
                   [](const py::tuple& t) {
-                    require(t.size() == 4 && t[0].cast<int>() == scaling_schema,
+                    require(t.size() == 5 && t[0].cast<int>() == scaling_schema,
                             "this pickle holds another version of a CovarianceScaling's state");
                     const auto L = t[2].cast<py::array_t<double, py::array::c_style>>();
                     require(L.ndim() == 2, "not the state of a CovarianceScaling");
                     return CovarianceScaling(
                         t[1].cast<double>(),
                         arma::mat(L.data(), uword(L.shape(1)), uword(L.shape(0))),
-                        t[3].cast<double>());
+                        t[3].cast<double>(), t[4].cast<double>());
                   })
       .def("__reduce__", reduce);
 }

@@ -211,6 +211,56 @@ TEST_CASE_TEMPLATE("observe counts, squares and copies; compact keeps what is ob
   });
 }
 
+TEST_CASE_TEMPLATE("ldl_update gives the factors of G + weight z z', and the solution for z", T,
+                   double, float) {
+  support::Random random(16);
+  for (uword d = 1; d <= 20; ++d)
+    for (const uword from : {uword(0), d / 2, d - 1})
+      for (const T weight : {T(0.5), T(20)}) {
+        CAPTURE(d);
+        CAPTURE(from);
+        const arma::Mat<T> A = support::gaussian<T>(2 * d + 5, d, random);
+        arma::Mat<T> F = A.t() * A;
+        kernels::ldl(F.memptr(), d);
+        arma::Col<T> z = support::gaussian<T>(d, random);
+        z.head(from).zeros();
+        const arma::Mat<T> expected = A.t() * A + weight * z * z.t();
+        const arma::Col<T> solution = arma::solve(expected, z);
+        const T q = kernels::ldl_update(F.memptr(), d, weight, z.memptr(), from);
+        CHECK(double(q) == doctest::Approx(double(arma::dot(solution, expected * solution)))
+                               .epsilon(1e4 * double(eps<T>)));
+        const double bound = 100 * double(d) * double(eps<T>);
+        kernels::ldl_backward(F.memptr(), d, z.memptr());
+        CHECK(distance<T>(z, solution) <= bound * (1 + double(arma::norm(solution))));
+        REQUIRE(F.diag().min() > 0);
+        arma::Mat<T> L = arma::trimatl(F);
+        L.diag().ones();
+        CHECK(distance<T>(L * arma::diagmat(1 / F.diag()) * L.t(), expected) <=
+              bound * double(expected.max()));
+      }
+}
+
+TEST_CASE_TEMPLATE(
+    "ldl_forward solves L x = b and gives x'D^-1 x, and reads the lower triangle only", T, double,
+    float) {
+  support::Random random(8);
+  for (uword d = 1; d <= 40; ++d) {
+    CAPTURE(d);
+    // Near the identity, so that the solution itself can be compared.
+    arma::Mat<T> L = arma::trimatl(support::gaussian<T>(d, d, random)) / T(2 * d);
+    L.diag().ones();
+    const arma::Col<T> x = support::gaussian<T>(d, random);
+    const arma::Col<T> inverses = arma::square(support::gaussian<T>(d, random)) + T(0.1);
+    arma::Col<T> b = L * x;
+    L.diag() = inverses;
+    for (uword j = 1; j < d; ++j) L.col(j).head(j).fill(support::quiet_nan<T>);
+    const T sum = kernels::ldl_forward(L.memptr(), d, b.memptr());
+    CHECK(distance<T>(b, x) <= 50 * double(eps<T>));
+    CHECK(double(sum) ==
+          doctest::Approx(double(arma::accu(inverses % x % x))).epsilon(100 * double(eps<T>)));
+  }
+}
+
 TEST_CASE_TEMPLATE("ldl solves what arma::solve solves, and tells a matrix that is not positive", T,
                    double, float) {
   support::for_each_set([] {

@@ -118,23 +118,6 @@ TEST_CASE_TEMPLATE("cholesky gives L L' = G, and reads the lower triangle only",
   }
 }
 
-TEST_CASE_TEMPLATE("cholesky_update gives the factor of L L' + x x'", T, double, float) {
-  Random random(16);
-  for (uword d = 1; d <= 20; ++d)
-    for (const uword from : {uword(0), d / 2, d - 1}) {
-      arma::Mat<T> L = arma::trimatl(gaussian<T>(d, d, random));
-      L.diag() = arma::abs(L.diag()) + T(0.1);
-      arma::Col<T> x = gaussian<T>(d, random);
-      x.head(from).zeros();
-      const arma::Mat<T> expected = L * L.t() + x * x.t();
-      kernels::cholesky_update(L.memptr(), d, x.memptr(), from);
-      CAPTURE(d);
-      REQUIRE(distance<T>(L * L.t(), expected) <= 10 * double(d) * double(eps<T>) * 30);
-      REQUIRE(L.is_trimatl());
-      REQUIRE(L.diag().min() > 0);
-    }
-}
-
 TEST_CASE_TEMPLATE("short_dot is the inner product at every length", T, double, float) {
   support::Random random(77);
   for (gasg21::uword n = 0; n <= 13; ++n) {
@@ -172,21 +155,5 @@ TEST_CASE_TEMPLATE("cholesky_solve solves G x = b", T, double, float) {
     kernels::cholesky_solve(G.memptr(), d, b.memptr());
     CAPTURE(d);
     REQUIRE(distance<T>(b, x) <= 500 * double(eps<T>));
-  }
-}
-
-TEST_CASE_TEMPLATE("forward_solve solves L x = b, and reads the lower triangle only", T, double,
-                   float) {
-  Random random(8);
-  for (uword d = 1; d <= 40; ++d) {
-    // A dominant diagonal, so that the solution itself can be compared.
-    arma::Mat<T> L = arma::trimatl(gaussian<T>(d, d, random)) / T(d);
-    L.diag() += 3;
-    const auto x = gaussian<T>(d, random);
-    arma::Col<T> b = L * x;
-    for (uword j = 1; j < d; ++j) L.col(j).head(j).fill(quiet_nan<T>);
-    kernels::forward_solve(L.memptr(), d, b.memptr());
-    CAPTURE(d);
-    REQUIRE(distance<T>(b, x) <= 50 * double(eps<T>));
   }
 }

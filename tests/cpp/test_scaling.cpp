@@ -87,6 +87,7 @@ TEST_CASE("covariance scaling is the recursion written out: R, S, C^-1 w, agreem
       CHECK(std::abs(agreement(metric, previous, g) - ip) <= tolerance);
       CHECK(support::distance(metric.sums(), R) <= 1e-13 * R.max());
       CHECK(metric.weight() == doctest::Approx(S).epsilon(1e-13));
+      CHECK(metric.trace() == doctest::Approx(arma::trace(R)).epsilon(1e-13));
       previous = g;
     }
   }
@@ -107,7 +108,7 @@ TEST_CASE(
     metric.learn(g, near, near);
     R = 0.9 * R + g.w * g.w.t() / (2 * near * near);
     const double least = 1e-12 * arma::trace(R) / double(d);
-    arma::vec pivots = arma::square(metric.factor().diag());
+    arma::vec pivots = 1 / metric.factor().diag();
     CHECK(pivots.min() >= 0.999 * least);
     // Nothing is added beyond what it takes.
     CHECK(support::distance(metric.sums(), R) <= 1e-10 * R.max());
@@ -153,7 +154,7 @@ TEST_CASE("a metric that forgets is new, and one that resumes goes on bit for bi
   support::Random random(6);
   CovarianceScaling metric(0.95), fresh(0.95);
   for (int j = 0; j < 30; ++j) metric.learn(random_gradient<double>(1, random), 0.2, 0.1);
-  CovarianceScaling resumed(metric.forgetting(), metric.factor(), metric.weight());
+  CovarianceScaling resumed(metric.forgetting(), metric.factor(), metric.weight(), metric.trace());
   CovarianceScaling forgetful = metric;
   forgetful.forget();
   CHECK(forgetful.factor().empty());
@@ -181,15 +182,20 @@ TEST_CASE("a state that is none is refused") {
   for (const double bad : {0.0, 1.0, -0.5, 1.5, inf, nan})
     CHECK(support::contains(support::complaint([&] { CovarianceScaling metric(bad); }),
                             "forgetting="));
-  const auto refused = [](const arma::mat& factor, double weight) {
-    return !support::complaint([&] { CovarianceScaling metric(0.9, factor, weight); }).empty();
+  const auto refused = [](const arma::mat& factor, double weight, double trace = 1) {
+    return !support::complaint([&] {
+              CovarianceScaling metric(0.9, factor, weight, trace);
+            }).empty();
   };
   const arma::mat I(3, 3, arma::fill::eye);
   CHECK_FALSE(refused(I, 1));
   CHECK_FALSE(refused(arma::mat(), 0));
   CHECK(refused(I.head_cols(2), 1));
   CHECK(refused(nan * I, 1));
-  for (const double bad : {-1.0, 0.0, inf, nan}) CHECK(refused(I, bad));
+  for (const double bad : {-1.0, 0.0, inf, nan}) {
+    CHECK(refused(I, bad));
+    CHECK(refused(I, 1, bad));
+  }
   CHECK(refused(arma::mat(), 1));
   CHECK(refused(-I, 1));
   CHECK(refused(I + 0.1, 1));  // not a triangle

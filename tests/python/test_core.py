@@ -108,7 +108,8 @@ def test_directions_without_spread_do_not_make_the_metric_singular():
     for part in np.split(X[1:-4], 5):
         tracker.consume(part)
         components, factor = tracker.components(), tracker.__getstate__()[2][9].__getstate__()[2].T
-        pivots, mean = np.diag(factor) ** 2, np.sum(factor**2) / 4
+        D, L = 1 / np.diag(factor), np.tril(factor, -1) + np.eye(4)
+        pivots, mean = D, np.sum(L**2 * D) / 4
         assert 1e-12 * mean * (1 - 1e-12) <= pivots.min() <= 1e-9 * mean
         assert np.linalg.norm(U[:, :2] - components.T @ (components @ U[:, :2])) <= 1e-3
         assert _core.orthonormality_error(components) <= 1e-12
@@ -119,7 +120,7 @@ def test_a_metric_of_another_version_is_refused():
     with pytest.raises(ValueError, match="another version"):
         _core.CovarianceScaling._from_state((0.998, np.eye(3), 1.0))
     with pytest.raises(ValueError, match="not the state"):
-        _core.CovarianceScaling._from_state((2, 0.998, np.ones((3, 3)), 1.0))
+        _core.CovarianceScaling._from_state((3, 0.998, np.ones((3, 3)), 1.0, 1.0))
     assert pickle.loads(pickle.dumps(metric)).__getstate__()[1] == 0.998
 
 

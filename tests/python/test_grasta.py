@@ -161,9 +161,10 @@ def test_grasta_fits_streams_and_resumes(corrupted):
 
 @pytest.mark.parametrize("step_size", ["diminishing", "constant", "adaptive"])
 def test_grasta_finds_the_subspace_with_the_other_rules(corrupted, step_size):
+    """The median of nine starts: with the adaptive rule the oracle fails from two of ten itself."""
     data, _, basis = corrupted
-    model = GRASTA(3, step_size=step_size, max_passes=10, tol=0, random_state=0).fit(data)
-    assert subspace_angle(model.components_, basis) < 0.1
+    models = [GRASTA(3, step_size=step_size, max_passes=10, tol=0, random_state=seed).fit(data) for seed in range(9)]
+    assert np.median([subspace_angle(model.components_, basis) for model in models]) < 0.1
 
 
 def test_grasta_that_found_nothing_says_so():

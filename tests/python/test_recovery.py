@@ -239,8 +239,9 @@ def test_verbose_without_tqdm_names_the_extra(problem, monkeypatch):
 
 
 INTERRUPTED = """
-import sys, time, numpy as np
+import signal, sys, time, numpy as np
 from gasg21 import GASG21, _core
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 X = np.random.default_rng(0).standard_normal((8000, 1000))
 X[:, 0] = np.nan
 model = GASG21(60, tol=0, random_state=0, **eval(sys.argv[2]))

@@ -176,9 +176,13 @@ def test_ctrl_c_ends_a_transform_on_several_threads():
     X = np.random.default_rng(0).standard_normal((2000, 300))
     X = np.lib.stride_tricks.as_strided(X, (2_000_000, 300), (0, 8))  # a minute of work
     components = np.linalg.qr(X[:300].T[:, :3] + np.eye(300)[:, :3])[0].T.copy()
-    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
-    with pytest.raises(KeyboardInterrupt):
-        _core.project64(components, X, None, _core.L1Loss(), 2)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+    try:
+        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            _core.project64(components, X, None, _core.L1Loss(), 2)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_many_threads_may_use_one_model(problem):

@@ -1,10 +1,11 @@
 // Single rows of a basis that lies by rows, for each instruction set: the observed ones as blocks,
-// for the kernels of block_kernels.hpp, and the rank-one change of a geodesic step.
+// for the kernels of block_kernels.hpp, the rank-one change of a geodesic step, and a turn of all.
 #pragma once
 
 #include <algorithm>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "config.hpp"
 #include "dispatch.hpp"
@@ -52,13 +53,21 @@ void add_rank_one(const RowMemory<T>& to, const uword* at, uword count, const T*
   GASG21_DISPATCH(add_rank_one(to, at, count, e, z));
 }
 
+/// Turns all rows: row := row A. At has the rows of A, with zeros up to whole cache lines.
+template <class T>
+void turn_all(const RowMemory<T>& rows, const T* At) {
+  GASG21_DISPATCH(turn_all(rows, At));
+}
+
 // Compiled once as those of block_kernels.hpp may be.
 #define GASG21_INSTANTIATE_GATHER_KERNELS_OF(T, ...)                                            \
   __VA_ARGS__ template void gasg21::kernels::gather<T>(const gasg21::kernels::RowMemory<T>&,    \
                                                        const gasg21::uword*, gasg21::uword, T*, \
                                                        T*, const T*);                           \
   __VA_ARGS__ template void gasg21::kernels::add_rank_one<T>(                                   \
-      const gasg21::kernels::RowMemory<T>&, const gasg21::uword*, gasg21::uword, const T*, T*);
+      const gasg21::kernels::RowMemory<T>&, const gasg21::uword*, gasg21::uword, const T*, T*); \
+  __VA_ARGS__ template void gasg21::kernels::turn_all<T>(const gasg21::kernels::RowMemory<T>&,  \
+                                                         const T*);
 #define GASG21_INSTANTIATE_GATHER_KERNELS(...)              \
   GASG21_INSTANTIATE_GATHER_KERNELS_OF(double, __VA_ARGS__) \
   GASG21_INSTANTIATE_GATHER_KERNELS_OF(float, __VA_ARGS__)

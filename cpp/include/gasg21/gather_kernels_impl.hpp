@@ -110,4 +110,67 @@ void add_rank_one(const RowMemory<T>& to, const uword* at, uword count, const T*
   }
 }
 
+/// `turn_all` for rows of up to K registers. Whole: which hold nothing of the next row.
+template <class T, int K, bool Whole>
+GASG21_INLINE void turn_each(const RowMemory<T>& all, const T* At) {
+  using P = Pack<T>;
+  constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T);
+  constexpr uword stride = (K * lanes + L - 1) / L * L;
+  T marks[lanes] = {};  // NaN in the last register: not kept
+  for (uword c = (K - 1) * lanes; c < all.d; ++c)
+    marks[c - (K - 1) * lanes] = std::numeric_limits<T>::quiet_NaN();
+  const P mark = load<P>(marks);
+  for (uword i = 0; i < all.n; ++i) {
+    T* const row = all.rows + i * all.stride;
+    T* const last = row + (K - 1) * lanes;
+    P turned[K];
+    GASG21_UNROLL
+    for (int k = 0; k < K; ++k) turned[k] = P{};
+    if constexpr (Whole) turned[K - 1] = where_observed(mark, load<P>(last));
+    for (uword c = 0; c < all.d; ++c) {
+      const P factor = broadcast<P>(row[c]);
+      GASG21_UNROLL
+      for (int k = 0; k < K; ++k) turned[k] += factor * load<P>(At + c * stride + k * lanes);
+    }
+    GASG21_UNROLL
+    for (int k = 0; k + 1 < K; ++k) store(row + k * lanes, turned[k]);
+    if constexpr (Whole) {
+      store(last, turned[K - 1]);
+    } else {  // the next row would have to wait for a register that it shares with this one
+      T rest[lanes];
+      store(rest, turned[K - 1]);
+      for (uword c = 0; c < all.d - (K - 1) * lanes; ++c) last[c] = rest[c];
+    }
+  }
+}
+template <class T, int K>
+GASG21_INLINE void turn_each(const RowMemory<T>& all, const T* At) {
+  if (all.stride >= K * (bytes / sizeof(T)))
+    turn_each<T, K, true>(all, At);
+  else
+    turn_each<T, K, false>(all, At);
+}
+
+template <class T>
+void turn_all(const RowMemory<T>& all, const T* At) {
+  constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T);
+  switch ((all.d + lanes - 1) / lanes) {
+    case 1:
+      return turn_each<T, 1>(all, At);
+    case 2:
+      return turn_each<T, 2>(all, At);
+    case 3:
+      return turn_each<T, 3>(all, At);
+  }
+  const uword stride = (all.d + L - 1) / L * L;
+  std::vector<T> out(all.d);
+  for (uword i = 0; i < all.n; ++i) {
+    T* row = all.rows + i * all.stride;
+    std::fill(out.begin(), out.end(), T(0));
+    for (uword c = 0; c < all.d; ++c)
+      for (uword k = 0; k < all.d; ++k) out[k] += row[c] * At[c * stride + k];
+    std::copy(out.begin(), out.end(), row);
+  }
+}
+
 }  // namespace gasg21::kernels::GASG21_SET

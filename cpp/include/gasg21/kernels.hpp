@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "config.hpp"
+#include "dispatch.hpp"
 
 namespace gasg21::kernels {
 
@@ -32,15 +33,17 @@ T dot(const T* a, const T* b, uword n) {
   return sum_lanes(lane);
 }
 
-/// a'b for a handful of entries, in four chains: a single one would wait for each addition.
+/// a'b for a handful of entries, in two chains: a single one would wait for each addition.
 template <class T>
-inline T short_dot(const T* a, const T* b, uword n) {
-  T s[4] = {};
+GASG21_INLINE T short_dot(const T* a, const T* b, uword n) {
+  T even = 0, odd = 0;
   uword i = 0;
-  for (; i + 4 <= n; i += 4)
-    for (uword l = 0; l < 4; ++l) s[l] += a[i + l] * b[i + l];
-  for (; i < n; ++i) s[0] += a[i] * b[i];
-  return (s[0] + s[1]) + (s[2] + s[3]);
+  for (; i + 2 <= n; i += 2) {
+    even += a[i] * b[i];
+    odd += a[i + 1] * b[i + 1];
+  }
+  if (i < n) even += a[i] * b[i];
+  return even + odd;
 }
 
 /// out_c = A_c'x for the columns c of the n x d matrix A.
@@ -114,36 +117,13 @@ T cholesky(T* G, uword d) {
   return smallest / largest;
 }
 
-/// L := the Cholesky factor of L L' + x x', by plane rotations, for x that is zero before `from`.
-/// Destroys x. L keeps a positive diagonal.
+/// b := (L L')^-1 b.
 template <class T>
-void cholesky_update(T* L, uword d, T* x, uword from = 0) {
-  for (uword k = from; k < d; ++k) {
-    T* column = L + k * d;
-    const T radius = std::sqrt(column[k] * column[k] + x[k] * x[k]);
-    const T c = column[k] / radius, s = x[k] / radius;
-    column[k] = radius;
-    for (uword i = k + 1; i < d; ++i) {
-      const T below = column[i];
-      column[i] = c * below + s * x[i];
-      x[i] = c * x[i] - s * below;
-    }
-  }
-}
-
-/// b := L^-1 b.
-template <class T>
-void forward_solve(const T* L, uword d, T* b) {
+void cholesky_solve(const T* L, uword d, T* b) {
   for (uword i = 0; i < d; ++i) {
     for (uword k = 0; k < i; ++k) b[i] -= L[i + k * d] * b[k];
     b[i] /= L[i + i * d];
   }
-}
-
-/// b := (L L')^-1 b.
-template <class T>
-void cholesky_solve(const T* L, uword d, T* b) {
-  forward_solve(L, d, b);
   for (uword i = d; i-- > 0;) {
     for (uword k = i + 1; k < d; ++k) b[i] -= L[k + i * d] * b[k];
     b[i] /= L[i + i * d];

@@ -110,8 +110,8 @@ class MovingFit {
     const T length = std::sqrt(std::max(rr, T(0)));
     scale_ = 1 / length;
     overlap_ = double(re * scale_);
-    residual_ = length / x.dense_norm();
     const T shrink = 1 / x.dense_norm();
+    residual_ = length * shrink;
     for (T& weight : w_) weight *= shrink;
     squared_w_ = kernels::short_dot(w_.memptr(), w_.memptr(), w_.n_elem);
   }

@@ -57,11 +57,9 @@ class RowBasis {
 
   /// n x d, orthonormal.
   arma::Mat<T> matrix() const {
-    arma::Mat<T> U(n_, d_);
-    each_turned([&](uword i, const T* turned) {
-      for (uword c = 0; c < d_; ++c) U(i, c) = turned[c];
-    });
-    return U;
+    RowBasis copy = *this;
+    copy.carry_out();
+    return copy.state().rows.t();
   }
 
   /// Entry i of the direction of the last step.
@@ -133,21 +131,13 @@ class RowBasis {
     }
   }
 
-  /// Calls work(i, row i of U) for all of them.
-  template <class Work>
-  void each_turned(Work&& work) const {
-    const arma::Mat<T> At = A_.t();
-    std::vector<T> turned(d_);
-    for (uword i = 0; i < n_; ++i) {
-      std::fill(turned.begin(), turned.end(), T(0));
-      kernels::add_times(At.memptr(), d_, d_, row(i), T(1), turned.data());
-      work(i, turned.data());
-    }
-  }
-
   /// A := I, its turns carried out in all rows.
   void carry_out() {
-    each_turned([&](uword i, const T* turned) { std::copy(turned, turned + d_, row(i)); });
+    const uword padded = whole_blocks<T>(d_);
+    Aligned<T> At(d_ * padded, T(0));
+    for (uword r = 0; r < d_; ++r)
+      for (uword c = 0; c < d_; ++c) At[c + r * padded] = A_(r, c);
+    kernels::turn_all(memory(), At.data());
     A_.eye();
     inverse_.eye();
     steps_ = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <type_traits>
 
 #include "config.hpp"
 #include "dispatch.hpp"
@@ -14,6 +15,8 @@
 namespace gasg21::kernels {
 
 namespace detail {
+
+// For D columns, or d if D is 0. Unrolled, they keep b in registers.
 
 template <uword D, class T>
 T ldl(T* G, uword d_) {
@@ -38,13 +41,72 @@ T ldl(T* G, uword d_) {
 }
 
 template <uword D, class T>
-void ldl_solve(const T* G, uword d_, T* b) {
+T forward(const T* L, uword d_, T* b) {
   const uword d = D ? D : d_;
-  for (uword j = 0; j < d; ++j)
-    for (uword i = j + 1; i < d; ++i) b[i] -= G[i + j * d] * b[j];
-  for (uword j = 0; j < d; ++j) b[j] *= G[j + j * d];
-  for (uword i = d; i-- > 0;)
-    for (uword k = i; k-- > 0;) b[k] -= G[i + k * d] * b[i];
+  T sum = 0;
+  GASG21_UNROLL
+  for (uword j = 0; j < d; ++j) {
+    sum += b[j] * b[j] * L[j + j * d];
+    GASG21_UNROLL
+    for (uword i = j + 1; i < d; ++i) b[i] -= L[i + j * d] * b[j];
+  }
+  return sum;
+}
+
+template <uword D, class T>
+void backward(const T* L, uword d_, T* b) {
+  const uword d = D ? D : d_;
+  GASG21_UNROLL
+  for (uword m = 1; m < d; ++m) {  // upwards: the compiler unrolls no other loop
+    const uword i = d - m;
+    GASG21_UNROLL
+    for (uword k = 0; k < i; ++k) b[k] -= L[i + k * d] * b[i];
+  }
+}
+
+template <uword D, class T>
+T update(T* L, uword d_, T weight, T* z, uword from) {
+  const uword d = D ? D : d_;
+  const T t0 = 1 / weight;
+  T sum = 0, before = t0;  // t = t0 + sum of p^2 / D
+  GASG21_UNROLL
+  for (uword j = from; j < d; ++j) {
+    T* column = L + j * d;
+    const T p = z[j], scaled = p * column[j];
+    sum += p * scaled;
+    const T t = t0 + sum, inverse = 1 / t, beta = scaled * inverse;
+    column[j] *= before * inverse;
+    before = t;
+    z[j] = t0 * beta;
+    GASG21_UNROLL
+    for (uword i = j + 1; i < d; ++i) {
+      z[i] -= p * column[i];
+      column[i] += beta * z[i];
+    }
+  }
+  return sum * (t0 / before);
+}
+
+/// A copy of b in registers while `work(copy)` is at it.
+template <uword D, class T, class Work>
+auto in_registers(T* b, Work&& work) {
+  if constexpr (D == 0) {
+    return work(b);
+  } else {
+    T own[D];
+    for (uword c = 0; c < D; ++c) own[c] = b[c];
+    const auto result = work(own);
+    for (uword c = 0; c < D; ++c) b[c] = own[c];
+    return result;
+  }
+}
+
+/// Calls work(D) with D = d as a constant for up to 10 columns, else with 0.
+template <uword D = 1, class Work>
+auto with_columns(uword d, Work&& work) {
+  if (d == D) return work(std::integral_constant<uword, D>{});
+  if constexpr (D < 10) return with_columns<D + 1>(d, work);
+  return work(std::integral_constant<uword, 0>{});
 }
 
 }  // namespace detail
@@ -64,39 +126,51 @@ void ldl_solve_many(const T* G, uword d, T* b) {
 /// largest, or 0 when one is not positive (G is then destroyed).
 template <class T>
 T ldl(T* G, uword d) {
-  switch (d) {  // unrolled where it is called for short vectors
-    case 1:
-      return detail::ldl<1>(G, d);
-    case 2:
-      return detail::ldl<2>(G, d);
-    case 3:
-      return detail::ldl<3>(G, d);
-    case 4:
-      return detail::ldl<4>(G, d);
-    case 5:
-      return detail::ldl<5>(G, d);
-    default:
-      return d < 24 ? detail::ldl<0>(G, d) : ldl_many(G, d);
-  }
+  if (d >= 24) return ldl_many(G, d);
+  return detail::with_columns(d, [&](auto D) { return detail::ldl<D>(G, d); });
 }
 
-/// b := G^-1 b after `ldl`.
+/// b := L^-1 b after `ldl`. Returns b'D^-1 b of that.
+template <class T>
+T ldl_forward(const T* L, uword d, T* b) {
+  return detail::with_columns(d, [&](auto D) {
+    return detail::in_registers<D>(b, [&](T* own) { return detail::forward<D>(L, d, own); });
+  });
+}
+
+/// b := L'^-1 b.
+template <class T>
+void ldl_backward(const T* L, uword d, T* b) {
+  detail::with_columns(d, [&](auto D) {
+    return detail::in_registers<D>(b, [&](T* own) { return detail::backward<D>(L, d, own), 0; });
+  });
+}
+
+/// b := G^-1 b.
 template <class T>
 void ldl_solve(const T* G, uword d, T* b) {
-  switch (d) {
-    case 1:
-      return detail::ldl_solve<1>(G, d, b);
-    case 2:
-      return detail::ldl_solve<2>(G, d, b);
-    case 3:
-      return detail::ldl_solve<3>(G, d, b);
-    case 4:
-      return detail::ldl_solve<4>(G, d, b);
-    case 5:
-      return detail::ldl_solve<5>(G, d, b);
-    default:
-      return d < 24 ? detail::ldl_solve<0>(G, d, b) : ldl_solve_many(G, d, b);
-  }
+  if (d >= 24) return ldl_solve_many(G, d, b);
+  detail::with_columns(d, [&](auto D) {
+    return detail::in_registers<D>(b, [&](T* own) {
+      detail::forward<D>(G, d, own);
+      for (uword c = 0; c < (D ? D : d); ++c) own[c] *= G[c + c * d];
+      detail::backward<D>(G, d, own);
+      return 0;
+    });
+  });
+}
+
+/// L, 1 / D := those of G + weight z z', for z that is zero before `from`; below the diagonal, and
+/// on it. z := D^-1 L^-1 z, so that after `ldl_backward` it is the inverse of the new G times z.
+/// Returns z' times that. Keeps D positive. (Gill, Golub, Murray, Saunders, 1974, method C1, with
+/// sums for what is a chain of divisions there.)
+template <class T>
+T ldl_update(T* L, uword d, T weight, T* z, uword from = 0) {
+  if (from > 0) return detail::update<0>(L, d, weight, z, from);
+  return detail::with_columns(d, [&](auto D) {
+    return detail::in_registers<D>(z,
+                                   [&](T* own) { return detail::update<D>(L, d, weight, own, 0); });
+  });
 }
 
 }  // namespace gasg21::kernels
