@@ -41,6 +41,13 @@ struct BlockKernels {
   void (*carry)(T* U, uword n_blocks, uword d, const Move<T>& move);
 };
 
+/// From so many columns on it may pay to put together what is observed of the blocks of a chunk, so
+/// many of them, before it is summed; and how far apart its columns are then put: whole blocks, one
+/// more for zeros, and at no power of two.
+inline constexpr uword least_compressed = 32, most_compressed = 48;
+template <class T>
+inline constexpr uword compressed_apart = (most_compressed + 2) * block_rows<T>;
+
 /// Blocks of rows whose tiles are summed at a time: 32 kB, and not so few that loading the sums
 /// costs more than they do.
 inline uword chunk_blocks(uword d) { return std::max<uword>(512 / d / 4 * 4, 32); }
@@ -48,7 +55,8 @@ inline uword chunk_blocks(uword d) { return std::max<uword>(512 / d / 4 * 4, 32)
 /// Elements of memory that `sums` needs beside its results.
 template <class T>
 uword sums_scratch(uword d) {
-  return (d + d * (d + 1) / 2) * block_rows<T>;
+  return (d + d * (d + 1) / 2) * block_rows<T> +
+         (d >= least_compressed ? d * compressed_apart<T> : 0);
 }
 
 }  // namespace gasg21::kernels

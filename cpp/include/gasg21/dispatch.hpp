@@ -37,6 +37,14 @@
 #define GASG21_PREFETCH_L2(address) ((void)(address))
 #endif
 
+// What is read through the pointer after this is read again: in a loop the compiler would otherwise
+// keep it in registers, and store the sums, which change, in their place.
+#if defined(__GNUC__)
+#define GASG21_READ_AGAIN(pointer) __asm__("" : "+r"(pointer))
+#else
+#define GASG21_READ_AGAIN(pointer) ((void)(pointer))
+#endif
+
 /// Returns what `call` gives in the namespace of the instruction set in use.
 #if GASG21_X86
 #define GASG21_DISPATCH(call)                   \

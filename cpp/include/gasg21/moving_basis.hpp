@@ -39,7 +39,7 @@ class MovingBasis {
         y_(d_),
         pull_(std::move(layout.pull)),
         scratch_(kernels::sums_scratch<T>(d_)),
-        streak_(std::clamp<std::int64_t>(layout.streak, -100, 7)) {
+        streak_(std::clamp<std::int64_t>(layout.streak, -patience(), 7)) {
     pull_.resize(d_, T(0));
     set(U);
     std::copy(e.begin(), e.end(), e_.begin());
@@ -149,7 +149,7 @@ class MovingBasis {
     for (uword c = 0; c < d_; ++c) pull_[c] = T(std::sin(theta)) * v[c];
     if (pays) return;
     use_blocks();
-    streak_ = -100;
+    streak_ = -patience();
   }
 
   /// Notes a step along the geodesic of direction e v' by the angle theta, Eq. (9), where
@@ -201,6 +201,8 @@ class MovingBasis {
 
  private:
   const kernels::BlockKernels<T>& kernels() const { return kernels::block_kernels<T>(d_); }
+  /// Vectors to go on in blocks when rows did not pay: to find that out costs O(n d^2).
+  std::int64_t patience() const { return 50 + 10 * std::int64_t(d_); }
   uword n_blocks() const { return blocks_.size() / (d_ * kernels::block_rows<T>); }
   uword at(uword i, uword c) const {
     constexpr uword L = kernels::block_rows<T>;

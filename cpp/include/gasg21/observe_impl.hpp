@@ -50,6 +50,25 @@ uword compact(const T* x, uword n, uword* rows, T* values) {
     _mm512_storeu_si512(rows + next, _mm512_maskz_compress_epi64(observed, at));
     next += uword(__builtin_popcount(observed));
   }
+#elif GASG21_BYTES == 32
+  using Rows = Register<long long>::Vector;
+  for (Rows at = {0, 1, 2, 3}; i + 4 <= n; i += 4, at += 4) {
+    unsigned observed;
+    if constexpr (sizeof(T) == 8) {
+      const Pack<T> seen = load<Pack<T> >(x + i);
+      observed = observed_bits<T>(seen);
+      store(values + next, compress<T>(seen, observed));
+    } else {  // half a register, as there are rows in one
+      const __m128 seen = _mm_loadu_ps(x + i);
+      observed = unsigned(_mm_movemask_ps(_mm_cmpord_ps(seen, seen)));
+      const auto& order = lane_orders<4, 1>.parts[observed];
+      _mm_storeu_ps(
+          values + next,
+          _mm_permutevar_ps(seen, _mm_load_si128(reinterpret_cast<const __m128i*>(&order))));
+    }
+    store(rows + next, compress<double>((Pack<double>)at, observed));
+    next += uword(__builtin_popcount(observed));
+  }
 #endif
   for (; i < n; ++i) {  // without a branch, which could not be guessed
     rows[next] = i;

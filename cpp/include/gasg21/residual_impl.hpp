@@ -75,6 +75,57 @@ GASG21_INLINE void residual_in_registers(const T* U, uword n_blocks, const T* w,
   products[1] = lane_sum<T>(re);
 }
 
+/// `residual` for more columns than rows of them stay in registers: K registers of rows at a time,
+/// read twice, share what is read of w.
+template <class T, uword D, int K>
+GASG21_INLINE void residual_by(const T* U, const T* w, const T* x, const T* e, T* r,
+                               Pack<T> (&q)[D], Pack<T>& rr, Pack<T>& re) {
+  using P = Pack<T>;
+  constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T), parts = L / lanes;
+  const auto rows = [&](int k) { return U + uword(k) / parts * D * L + uword(k) % parts * lanes; };
+  P rest[K];
+  GASG21_UNROLL
+  for (int k = 0; k < K; ++k) rest[k] = load<P>(x + k * lanes);
+  GASG21_UNROLL
+  for (uword c = 0; c < D; ++c) {
+    const P weight = broadcast<P>(w[c]);
+    GASG21_UNROLL
+    for (int k = 0; k < K; ++k) rest[k] = rest[k] - load<P>(rows(k) + c * L) * weight;
+  }
+  GASG21_UNROLL
+  for (int k = 0; k < K; ++k) {
+    store(r + k * lanes, rest[k]);  // NaN off Omega, as x
+    rest[k] = where_observed(rest[k], rest[k]);
+    rr += rest[k] * rest[k];
+    re += rest[k] * load<P>(e + k * lanes);
+  }
+  GASG21_UNROLL
+  for (uword c = 0; c < D; ++c) GASG21_UNROLL
+  for (int k = 0; k < K; ++k) q[c] += load<P>(rows(k) + c * L) * rest[k];
+}
+template <class T, uword D>
+GASG21_INLINE void residual_by_four(const T* U, uword n_blocks, const T* w, const T* x, const T* e,
+                                    T* r, T* q_out, T* products) {
+  using P = Pack<T>;
+  constexpr uword L = block_rows<T>, parts = 64 / bytes, two = 4 / parts;
+  P q[D], rr = P{}, re = P{};
+  GASG21_UNROLL
+  for (uword c = 0; c < D; ++c) q[c] = P{};
+  uword block = n_blocks;
+  for (; block >= two; block -= two) {
+    GASG21_READ_AGAIN(w);
+    const uword at = (block - two) * L;
+    residual_by<T, D, 4>(U + at * D, w, x + at, e + at, r + at, q, rr, re);
+  }
+  while (block-- > 0)
+    residual_by<T, D, int(parts)>(U + block * D * L, w, x + block * L, e + block * L, r + block * L,
+                                  q, rr, re);
+  GASG21_UNROLL
+  for (uword c = 0; c < D; ++c) q_out[c] = lane_sum<T>(q[c]);
+  products[0] = lane_sum<T>(rr);
+  products[1] = lane_sum<T>(re);
+}
+
 /// `residual` for many columns: four registers of rows at a time.
 template <class T>
 GASG21_INLINE void residual_of_many(const T* U, uword n_blocks, uword d, const T* w, const T* x,

@@ -11,7 +11,7 @@ inline constexpr uword max_tile = bytes == 64 ? 5 : 3;
 
 /// Columns up to which kernels are made for their number: of a row of them, the sums of a pass stay
 /// in registers.
-inline constexpr uword max_fixed = bytes == 64 ? 10 : 5;
+inline constexpr uword max_fixed = bytes >= 32 ? 10 : 5;
 
 #if defined(__GNUC__)
 
@@ -153,5 +153,27 @@ GASG21_INLINE uword lane_count(const Pack<T>& p) {
   for (int l = 0; l < lanes; ++l) count += uword(lane[l]);
   return count;
 }
+
+#if GASG21_BYTES == 32
+
+/// Which lanes are observed (not NaN), as bits.
+template <class T>
+GASG21_INLINE unsigned observed_bits(const Pack<T>& seen) {
+  if constexpr (sizeof(T) == 8)
+    return unsigned(_mm256_movemask_pd((__m256d)(seen == seen)));
+  else
+    return unsigned(_mm256_movemask_ps((__m256)(seen == seen)));
+}
+
+/// The lanes that bits name, one after the other, then whatever.
+template <class T>
+GASG21_INLINE Pack<T> compress(const Pack<T>& p, unsigned bits) {
+  constexpr int lanes = bytes / int(sizeof(T));
+  const auto& order = lane_orders<lanes, 8 / lanes>.parts[bits];
+  return (Pack<T>)_mm256_permutevar8x32_epi32(
+      (__m256i)p, _mm256_load_si256(reinterpret_cast<const __m256i*>(&order)));
+}
+
+#endif
 
 }  // namespace gasg21::kernels::GASG21_SET

@@ -29,6 +29,37 @@ GASG21_INLINE void step_of_rows(Pack<T> (&u)[D], T* e, const Move<T>& move) {
   for (uword c = 0; c < D; ++c) u[c] += shift * broadcast<P>(move.v[c]);
 }
 
+/// The shift of two registers of rows, which v is multiplied with. Replaces e.
+template <class T, uword D>
+GASG21_INLINE void shift_of_two(const T* rows, T* e, const Move<T>& move, Pack<T> (&shift)[2]) {
+  using P = Pack<T>;
+  constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T);
+  P off[2];
+  GASG21_UNROLL
+  for (int k = 0; k < 2; ++k) shift[k] = off[k] = P{};
+  if (move.y) {
+    GASG21_UNROLL
+    for (uword c = 0; c < D; ++c) {
+      const P v = broadcast<P>(move.v[c]), y = broadcast<P>(move.y[c]);
+      GASG21_UNROLL
+      for (int k = 0; k < 2; ++k) {
+        const P u = load<P>(rows + c * L + k * lanes);
+        shift[k] += u * v;
+        off[k] += u * y;
+      }
+    }
+  } else {
+    GASG21_UNROLL
+    for (uword c = 0; c < D; ++c) {
+      const P v = broadcast<P>(move.v[c]);
+      GASG21_UNROLL
+      for (int k = 0; k < 2; ++k) shift[k] += load<P>(rows + c * L + k * lanes) * v;
+    }
+  }
+  GASG21_UNROLL
+  for (int k = 0; k < 2; ++k) shift[k] = finish_shift<T>(shift[k], off[k], e + k * lanes, move);
+}
+
 // The same for K registers of rows at a time, which lie at u[0], u[1], ...
 
 /// The first half: the shift, which v is multiplied with.
