@@ -3,6 +3,7 @@
 #include <cmath>
 #include <gasg21/aligned.hpp>
 #include <gasg21/block_kernels.hpp>
+#include <gasg21/gather_kernels.hpp>
 #include <gasg21/observe.hpp>
 #include <gasg21/small_solve.hpp>
 #include <vector>
@@ -22,8 +23,8 @@ namespace kernels = gasg21::kernels;
 
 namespace {
 
-const std::vector<uword> widths = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 20, 34};
-const std::vector<uword> heights = {3, 8, 17, 64, 100, 301, 520};  // beyond a chunk of 32 blocks
+const std::vector<uword> widths = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 20, 31, 32, 34};
+const std::vector<uword> heights = {3, 8, 17, 64, 100, 301, 850};  // beyond a chunk of 48 blocks
 
 /// A matrix in the layout of the kernels.
 template <class T>
@@ -150,20 +151,22 @@ TEST_CASE_TEMPLATE("sums carries out the step, then sums what is observed", T, d
 TEST_CASE_TEMPLATE("carry does the step that sums does, to the bit", T, double, float) {
   for_cases([](uword n, uword d, double missing) {
     const Case<T> c(n, d, missing);
-    Blocks<T> U(c.U), V(c.U);
-    Aligned<T> e = padded(c.e), f = e;
-    const Aligned<T> x = padded(c.x);
-    arma::Mat<T> G(d, d);
-    arma::Col<T> b(d);
-    Aligned<T> scratch(kernels::sums_scratch<T>(d));
-    kernels::Move<T> move{e.data(), c.v.memptr(), c.y.memptr(), T(-0.1), T(0.4), T(0.3)};
-    kernels::block_kernels<T>(d).sums(U.memory.data(), U.count(), d, &move, e.data(), x.data(),
-                                      x.data(), missing > 0 ? G.memptr() : nullptr, b.memptr(),
-                                      scratch.data());
-    move.e = f.data();
-    kernels::block_kernels<T>(d).carry(V.memory.data(), V.count(), d, move);
-    CHECK(support::same_bits(U.matrix(), V.matrix()));
-    CHECK(support::same_bits<T>(column(e, n), column(f, n)));
+    for (const T* y : {c.y.memptr(), static_cast<const T*>(nullptr)}) {
+      Blocks<T> U(c.U), V(c.U);
+      Aligned<T> e = padded(c.e), f = e;
+      const Aligned<T> x = padded(c.x);
+      arma::Mat<T> G(d, d);
+      arma::Col<T> b(d);
+      Aligned<T> scratch(kernels::sums_scratch<T>(d));
+      kernels::Move<T> move{e.data(), c.v.memptr(), y, T(-0.1), T(0.4), T(0.3)};
+      kernels::block_kernels<T>(d).sums(U.memory.data(), U.count(), d, &move, e.data(), x.data(),
+                                        x.data(), missing > 0 ? G.memptr() : nullptr, b.memptr(),
+                                        scratch.data());
+      move.e = f.data();
+      kernels::block_kernels<T>(d).carry(V.memory.data(), V.count(), d, move);
+      CHECK(support::same_bits(U.matrix(), V.matrix()));
+      CHECK(support::same_bits<T>(column(e, n), column(f, n)));
+    }
   });
 }
 
@@ -238,6 +241,66 @@ TEST_CASE_TEMPLATE("ldl_update gives the factors of G + weight z z', and the sol
         CHECK(distance<T>(L * arma::diagmat(1 / F.diag()) * L.t(), expected) <=
               bound * double(expected.max()));
       }
+}
+
+TEST_CASE_TEMPLATE("a chunk of which nothing is observed adds nothing", T, double, float) {
+  for_cases([](uword n, uword d, double missing) {
+    if (missing == 0 || n < 700) return;
+    Case<T> c(n, d, missing);
+    c.x.head(600).fill(quiet_nan<T>);
+    Blocks<T> U(c.U);
+    const Aligned<T> x = padded(c.x), e = padded(c.e);
+    arma::Mat<T> G(d, d, arma::fill::zeros);
+    arma::Col<T> b(d);
+    Aligned<T> scratch(kernels::sums_scratch<T>(d));
+    kernels::block_kernels<T>(d).sums(U.memory.data(), U.count(), d, nullptr, e.data(), x.data(),
+                                      x.data(), G.memptr(), b.memptr(), scratch.data());
+    const arma::Mat<T> seen = c.U.rows(arma::find_finite(c.x));
+    CHECK(distance<T>(arma::trimatl(G), arma::trimatl(seen.t() * seen)) <= 30 * rounding<T>(n));
+  });
+}
+
+TEST_CASE_TEMPLATE("turn_all turns each row, and keeps what stands behind it", T, double, float) {
+  support::for_each_set([] {
+    Random random(21);
+    for (uword d = 1; d <= 40; ++d) {
+      CAPTURE(d);
+      const uword n = 7, stride = kernels::RowMemory<T>::stride_for(d);
+      Aligned<T> memory((n + 1) * stride + kernels::block_rows<T>);
+      for (T& entry : memory) entry = T(random.normal());
+      const Aligned<T> before = memory;
+      const arma::Mat<T> A = gaussian<T>(d, d, random);
+      Aligned<T> At(d * whole_blocks<T>(d), T(0));
+      for (uword r = 0; r < d; ++r)
+        for (uword c = 0; c < d; ++c) At[c + r * whole_blocks<T>(d)] = A(r, c);
+      kernels::turn_all(kernels::RowMemory<T>{memory.data(), n, d, stride, T(1)}, At.data());
+      for (uword i = 0; i < n; ++i) {
+        const arma::Row<T> row(before.data() + i * stride, d), turned = row * A;
+        CHECK(distance<T>(arma::Row<T>(memory.data() + i * stride, d), turned) <=
+              100 * double(d) * double(eps<T>));
+        for (uword c = d; c < stride; ++c) CHECK(memory[i * stride + c] == before[i * stride + c]);
+      }
+    }
+  });
+}
+
+TEST_CASE_TEMPLATE("ldl_update keeps its digits when a pivot grows by many orders", T, double,
+                   float) {
+  // L D L' = G with a first pivot that is all but nothing; exact in products of powers of two.
+  const T tiny = sizeof(T) == 8 ? T(0x1p-40) : T(0x1p-18), slope = 1 / tiny / 1024;
+  for (const T weight : {T(1), T(0x1p20), T(0x1p60)}) {
+    arma::Mat<T> F = {{1 / tiny, 0}, {slope, 8}};
+    arma::Col<T> z = {1, T(0.5)};
+    const double G11 = double(tiny) + double(weight),
+                 G21 = double(tiny * slope) + 0.5 * double(weight);
+    const double G22 = double(tiny * slope * slope) + 0.125 + 0.25 * double(weight);
+    kernels::ldl_update(F.memptr(), 2, weight, z.memptr());
+    const double D1 = 1 / double(F(0, 0)), l = double(F(1, 0)), D2 = 1 / double(F(1, 1));
+    const double bound = 20 * double(eps<T>);
+    CHECK(std::abs(D1 - G11) <= bound * G11);
+    CHECK(std::abs(l * D1 - G21) <= bound * G21);
+    CHECK(std::abs(l * l * D1 + D2 - G22) <= bound * G22);
+  }
 }
 
 TEST_CASE_TEMPLATE(

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <gasg21/tracker.hpp>
 
+#include "instruction_sets.hpp"
 #include "support.hpp"
 
 using gasg21::AdaptiveStep;
@@ -238,6 +239,23 @@ TEST_CASE("a tracker starts from the span it is given, and from nothing less tha
   state = Tracker<>(20, 3).state();
   state.U.col(1) = state.U.col(0);
   CHECK_THROWS_AS(Tracker<>{state}, std::invalid_argument);
+}
+
+TEST_CASE("a stream by rows is resumed by every instruction set") {
+  Stream<double> stream(3000, 10, 0, 0.9, 12);
+  gasg21::AdaptiveStepOptions options;
+  options.eta0 = 0.05;  // long steps would do without this layout
+  Tracker<> tracker(3000, 10, AdaptiveStep(options));
+  for (int j = 0; j < 300; ++j) tracker.update(stream.next());
+  const auto state = tracker.state();
+  REQUIRE_FALSE(state.layout.by_rows.rows.empty());
+  support::for_each_set([&] {
+    Tracker<> resumed(state);
+    CHECK(support::distance(resumed.basis(), state.U) <= 1e-14);
+  });
+  auto wrong = state;
+  wrong.layout.by_rows.rows(0, 0) += 1e-6;
+  CHECK_THROWS_AS(Tracker<>{wrong}, std::invalid_argument);
 }
 
 TEST_CASE("a column of a matrix is a vector") {

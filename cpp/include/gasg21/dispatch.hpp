@@ -2,7 +2,7 @@
 // binary is fast everywhere. A kernel is written once, for a register of so many bytes, and
 // compiled for each set (for_each_set.hpp).
 //
-// By the compiler's own vectors (GCC, Clang) rather than a library: the kernels need nothing but +,
+// By the compiler's own vectors (GCC, Clang) rather than a library: the kernels need little but +,
 // *, a comparison and a selection, measured equal to intrinsics, and an embedding program gets no
 // further dependency. Other compilers get one plain implementation, by arrays.
 #pragma once

@@ -105,7 +105,7 @@ class CovarianceScaling {
 
   void forget() {
     L_.reset();
-    weight_ = 0;
+    weight_ = trace_ = 0;
   }
   /// Whether what was learned is about weights of d entries.
   bool fits(uword d) const { return L_.empty() || L_.n_rows == d; }

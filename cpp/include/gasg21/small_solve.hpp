@@ -16,7 +16,7 @@ namespace gasg21::kernels {
 
 namespace detail {
 
-// For D columns, or d if D is 0. Unrolled, they keep b in registers.
+// For D columns, or d if D is 0. Where D is known, what follows keeps b in registers.
 
 template <uword D, class T>
 T ldl(T* G, uword d_) {
@@ -74,14 +74,15 @@ T update(T* L, uword d_, T weight, T* z, uword from) {
     T* column = L + j * d;
     const T p = z[j], scaled = p * column[j];
     sum += p * scaled;
-    const T t = t0 + sum, inverse = 1 / t, beta = scaled * inverse;
-    column[j] *= before * inverse;
+    const T t = t0 + sum, inverse = 1 / t, beta = scaled * inverse, ratio = before * inverse;
+    column[j] *= ratio;
     before = t;
     z[j] = t0 * beta;
     GASG21_UNROLL
     for (uword i = j + 1; i < d; ++i) {
-      z[i] -= p * column[i];
-      column[i] += beta * z[i];
+      const T old = column[i];
+      column[i] = ratio * old + beta * z[i];  // old + beta * (the new z) would cancel
+      z[i] -= p * old;
     }
   }
   return sum * (t0 / before);
@@ -111,7 +112,7 @@ auto with_columns(uword d, Work&& work) {
 
 }  // namespace detail
 
-/// The two below for many columns.
+/// `ldl` and `ldl_solve` for many columns.
 template <class T>
 T ldl_many(T* G, uword d) {
   GASG21_DISPATCH(ldl(G, d));
@@ -127,14 +128,15 @@ void ldl_solve_many(const T* G, uword d, T* b) {
 template <class T>
 T ldl(T* G, uword d) {
   if (d >= 24) return ldl_many(G, d);
-  return detail::with_columns(d, [&](auto D) { return detail::ldl<D>(G, d); });
+  return detail::with_columns(d, [&](auto D) { return detail::ldl<decltype(D)::value>(G, d); });
 }
 
 /// b := L^-1 b after `ldl`. Returns b'D^-1 b of that.
 template <class T>
 T ldl_forward(const T* L, uword d, T* b) {
   return detail::with_columns(d, [&](auto D) {
-    return detail::in_registers<D>(b, [&](T* own) { return detail::forward<D>(L, d, own); });
+    return detail::in_registers<decltype(D)::value>(
+        b, [&](T* own) { return detail::forward<decltype(D)::value>(L, d, own); });
   });
 }
 
@@ -142,7 +144,8 @@ T ldl_forward(const T* L, uword d, T* b) {
 template <class T>
 void ldl_backward(const T* L, uword d, T* b) {
   detail::with_columns(d, [&](auto D) {
-    return detail::in_registers<D>(b, [&](T* own) { return detail::backward<D>(L, d, own), 0; });
+    return detail::in_registers<decltype(D)::value>(
+        b, [&](T* own) { return detail::backward<decltype(D)::value>(L, d, own), 0; });
   });
 }
 
@@ -151,10 +154,10 @@ template <class T>
 void ldl_solve(const T* G, uword d, T* b) {
   if (d >= 24) return ldl_solve_many(G, d, b);
   detail::with_columns(d, [&](auto D) {
-    return detail::in_registers<D>(b, [&](T* own) {
-      detail::forward<D>(G, d, own);
-      for (uword c = 0; c < (D ? D : d); ++c) own[c] *= G[c + c * d];
-      detail::backward<D>(G, d, own);
+    return detail::in_registers<decltype(D)::value>(b, [&](T* own) {
+      detail::forward<decltype(D)::value>(G, d, own);
+      for (uword c = 0; c < d; ++c) own[c] *= G[c + c * d];
+      detail::backward<decltype(D)::value>(G, d, own);
       return 0;
     });
   });
@@ -168,8 +171,8 @@ template <class T>
 T ldl_update(T* L, uword d, T weight, T* z, uword from = 0) {
   if (from > 0) return detail::update<0>(L, d, weight, z, from);
   return detail::with_columns(d, [&](auto D) {
-    return detail::in_registers<D>(z,
-                                   [&](T* own) { return detail::update<D>(L, d, weight, own, 0); });
+    return detail::in_registers<decltype(D)::value>(
+        z, [&](T* own) { return detail::update<decltype(D)::value>(L, d, weight, own, 0); });
   });
 }
 

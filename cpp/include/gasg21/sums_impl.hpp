@@ -147,7 +147,7 @@ GASG21_INLINE void add_tile(const T* chunk, const T* x, uword n_blocks, uword d,
   // A pointer for each side, so that columns are at constant distances from it.
   const T *rows = chunk + i * Apart, *columns = chunk + j * Apart;
   for (uword b = 0; b < n_blocks; ++b, rows += d * L, columns += d * L, x += L, ahead += d * L) {
-    if constexpr (bytes == 64)  // with AVX2 on a Zen 3 asking costs more than waiting (4 to 9 %)
+    if constexpr (bytes != 32)  // with AVX2 on a Zen 3 asking costs more than waiting (4 to 9 %)
       for (uword k = 0; k < n_ahead; ++k) GASG21_PREFETCH_L1(ahead + k * L);
     GASG21_UNROLL
     for (uword part = 0; part < L; part += lanes) {
@@ -259,7 +259,7 @@ GASG21_INLINE void add_small_tiles(const T* chunk, const T* x, uword n_blocks, T
   }
 }
 
-/// `sums` for up to twice as many columns, when something is missing: the step, the moments and,
+/// `sums` for some more columns, when something is missing: the step, the moments and,
 /// where registers are left for them, a few products of a chunk of rows; then the others, in tiles,
 /// while it is in the first cache and the next chunk on its way there.
 template <class T, uword D, bool Moving>
@@ -471,9 +471,11 @@ GASG21_INLINE T sums_in_tiles(T* U, uword n_blocks, uword d, const Move<T>* move
 template <class T, uword D, bool Full, bool Moving>
 GASG21_INLINE T sums_for(T* U, uword n_blocks, uword d, const Move<T>* move, const T* e, const T* x,
                          const T* next, T* G, T* b, T* scratch) {
-  if constexpr (D != 0 && (Full || D <= max_tile))
+  // (More columns than five, none missing: where rows do not stay in registers, there is nothing to
+  // gain from their number.)
+  if constexpr (D != 0 && ((Full && (bytes == 64 || D <= 5)) || D <= max_tile))
     return sums_in_registers<T, D, Full, Moving>(U, n_blocks, move, e, x, next, G, b);
-  else if constexpr (D != 0)
+  else if constexpr (D != 0 && !Full)
     return sums_in_chunks<T, D, Moving>(U, n_blocks, move, x, next, G, b, scratch), T(0);
   else
     return sums_in_tiles<T, Full, Moving>(U, n_blocks, d, move, e, x, next, G, b, scratch);

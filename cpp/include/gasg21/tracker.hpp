@@ -211,10 +211,12 @@ class Tracker {
     require(rows.rows.n_rows == d && rows.rows.n_cols == n && rows.A.n_rows == d &&
                 rows.A.n_cols == d && rows.inverse.n_rows == d && rows.inverse.n_cols == d,
             "the layout does not fit a ", n, " x ", d, " basis");
-    // The basis by rows is the one that counts, so it must be the same.
+    // The basis by rows is the one that counts, so it must be the same, up to the rounding errors
+    // of other instructions.
     const T off = arma::accu(
         arma::abs(RowBasis<T>(rows, state.previous.e.memptr()).matrix() - state.U));  // keeps a NaN
-    require(off <= 100 * std::numeric_limits<T>::epsilon(), "the layout is not that of the basis");
+    require(off <= 100 * std::numeric_limits<T>::epsilon() * std::sqrt(T(n)) * T(d),
+            "the layout is not that of the basis");
     const arma::Mat<T> unit = rows.A * rows.inverse - arma::eye<arma::Mat<T>>(d, d);
     require(arma::accu(arma::abs(unit)) <= std::sqrt(std::numeric_limits<T>::epsilon()),
             "the layout is not invertible");
