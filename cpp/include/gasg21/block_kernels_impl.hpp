@@ -2,6 +2,7 @@
 // clang-format off: the others use the first
 #include "step_impl.hpp"
 #include "residual_impl.hpp"
+#include "tiles_impl.hpp"
 #include "sums_impl.hpp"
 // clang-format on
 
