@@ -242,10 +242,10 @@ TEST_CASE("a tracker starts from the span it is given, and from nothing less tha
 }
 
 TEST_CASE("a stream by rows is resumed by every instruction set") {
-  Stream<double> stream(3000, 10, 0, 0.9, 12);
+  Stream<double> stream(20000, 10, 0, 0.9, 12);
   gasg21::AdaptiveStepOptions options;
   options.eta0 = 0.05;  // long steps would do without this layout
-  Tracker<> tracker(3000, 10, AdaptiveStep(options));
+  Tracker<> tracker(20000, 10, AdaptiveStep(options));
   for (int j = 0; j < 300; ++j) tracker.update(stream.next());
   const auto state = tracker.state();
   REQUIRE_FALSE(state.layout.by_rows.rows.empty());
