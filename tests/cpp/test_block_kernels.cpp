@@ -79,7 +79,7 @@ double rounding(uword n) {
 template <class T>
 struct Case {
   arma::Mat<T> U;
-  arma::Col<T> x, zero_filled, e, v, y;
+  arma::Col<T> x, zero_filled, e, v, z, y;
   arma::uvec omega;
   Random random;
 
@@ -88,6 +88,7 @@ struct Case {
     x = gaussian<T>(n, random);
     e = gaussian<T>(n, random);
     v = arma::normalise(gaussian<T>(d, random));
+    z = gaussian<T>(d, random);
     y = gaussian<T>(d, random);
     for (T& entry : x)
       if (random.uniform() < missing) entry = quiet_nan<T>;
@@ -115,22 +116,24 @@ void for_cases(Act&& act) {
 TEST_CASE_TEMPLATE("sums carries out the step, then sums what is observed", T, double, float) {
   for_cases([](uword n, uword d, double missing) {
     const Case<T> c(n, d, missing);
-    for (const int kind : {0, 1, 2}) {  // no step, a step, a step with a refinement
+    for (const int kind : {0, 1, 2, 3}) {  // no step, with e = r, r - U y, r - back U z
       CAPTURE(kind);
       Blocks<T> U(c.U);
-      arma::Col<T> before = c.e;  // NaN where the vector before was not observed
-      if (kind > 0) before.elem(arma::find(c.e > T(0.7))).fill(quiet_nan<T>);
-      Aligned<T> e = padded(before);
+      arma::Col<T> r = c.e;  // NaN where the vector before was not observed
+      if (kind > 0) r.elem(arma::find(c.e > T(0.7))).fill(quiet_nan<T>);
+      Aligned<T> e = padded(r);
       const Aligned<T> x = padded(c.x);
       arma::Mat<T> G(d, d, arma::fill::zeros), expected = c.U;
-      arma::Col<T> b(d), direction = before;
+      arma::Col<T> b(d), direction = r;
       Aligned<T> scratch(kernels::sums_scratch<T>(d));
-      const kernels::Move<T> move{e.data(),  c.v.memptr(), kind == 2 ? c.y.memptr() : nullptr,
-                                  T(-0.125), T(0.5),       T(0.25)};
-      if (kind == 1) direction = T(0.25) * before;
-      if (kind == 2) direction = T(0.25) * (before - c.U * c.y);
+      const T along = T(-0.125), across_by = T(0.5), scale = T(0.25), back = T(kind == 3 ? 0.75 : 0);
+      const kernels::Move<T> move{
+          e.data(), c.v.memptr(), c.z.memptr(), kind == 2 ? c.y.memptr() : nullptr,
+          along,    across_by,    scale,        back};
+      if (kind > 0) direction = scale * (r - back * c.U * c.z);
+      if (kind == 2) direction = scale * (r - c.U * c.y);
       direction.replace(quiet_nan<T>, T(0));
-      if (kind > 0) expected += (T(-0.125) * c.U * c.v + T(0.5) * direction) * c.v.t();
+      if (kind > 0) expected += (along * c.U * c.z + across_by * direction) * c.v.t();
       const T across = kernels::block_kernels<T>(d).sums(
           U.memory.data(), U.count(), d, kind > 0 ? &move : nullptr, e.data(), x.data(), x.data(),
           missing > 0 ? G.memptr() : nullptr, b.memptr(), scratch.data());
@@ -158,7 +161,8 @@ TEST_CASE_TEMPLATE("carry does the step that sums does, to the bit", T, double, 
       arma::Mat<T> G(d, d);
       arma::Col<T> b(d);
       Aligned<T> scratch(kernels::sums_scratch<T>(d));
-      kernels::Move<T> move{e.data(), c.v.memptr(), y, T(-0.1), T(0.4), T(0.3)};
+      kernels::Move<T> move{
+          e.data(), c.v.memptr(), c.z.memptr(), y, T(-0.1), T(0.4), T(0.3), T(0.2)};
       kernels::block_kernels<T>(d).sums(U.memory.data(), U.count(), d, &move, e.data(), x.data(),
                                         x.data(), missing > 0 ? G.memptr() : nullptr, b.memptr(),
                                         scratch.data());

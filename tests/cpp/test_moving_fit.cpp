@@ -43,8 +43,9 @@ struct Pair {
         fit(start.n_rows, start.n_cols),
         x(start.n_rows) {}
 
-  /// One vector for both, each turned by theta. Returns the largest difference seen.
-  double step(const arma::Col<T>& sample, double theta) {
+  /// One vector for both, each turned by theta, along its weights w unless `metric` says otherwise.
+  /// Returns the largest difference seen.
+  double step(const arma::Col<T>& sample, double theta, const arma::Mat<T>& metric = {}) {
     REQUIRE(x.read(DenseSample<T>{sample.memptr()}) == Usable::yes);
     LeastSquares<T> plain(U.n_rows, U.n_cols);
     REQUIRE(plain.solve(U, x) == Solved::yes);
@@ -54,7 +55,8 @@ struct Pair {
     double worst = distance<T>(fit.w(), plain.w());
     worst = std::max(worst, std::abs(double(fit.residual() - plain.residual())));
     worst = std::max(worst, std::abs(fit.overlap() - double(arma::dot(e, last))));
-    const arma::Col<T> v = arma::normalise(plain.w());
+    const arma::Col<T> v =
+        arma::normalise(metric.empty() ? plain.w() : arma::Col<T>(metric * plain.w()));
     arma::Col<T> scratch(U.n_rows);
     gasg21::geodesic_step(U, e, v, theta, scratch);
     last = e;
@@ -89,6 +91,53 @@ TEST_CASE_TEMPLATE("a stream of fast steps is a stream of plain ones", T, double
         CHECK(worst <= 3e4 * double(eps<T>));
         CHECK(double(gasg21::orthonormality_error(pair.moving.matrix())) <= 50 * double(eps<T>));
       }
+  });
+}
+
+TEST_CASE_TEMPLATE("steps along other directions than the weights are plain steps, too", T, double,
+                   float) {
+  support::for_each_set([] {
+    for (const uword d : {1u, 4u, 9u, 14u})
+      for (const double observed : {1.0, 0.7}) {
+        CAPTURE(d);
+        CAPTURE(observed);
+        Random random(d);
+        const uword n = 203;
+        const arma::Mat<T> truth = random_basis<T>(n, d, random), metric = gaussian<T>(d, d, random);
+        Pair<T> pair(random_basis<T>(n, d, random));
+        double worst = 0;
+        for (int j = 0; j < 40; ++j) {
+          arma::Col<T> x = gaussian<T>(n, random);  // far from the subspace, or near it
+          if (j % 2) x = truth * gaussian<T>(d, random) + T(1e-2) * x;
+          x = only<T>(x, random_rows(n, uword(observed * double(n)), random));
+          worst = std::max(worst, pair.step(x, 0.3, metric));
+        }
+        CHECK(worst <= 3e4 * double(eps<T>));
+      }
+  });
+}
+
+TEST_CASE("vectors next to the subspace, by thousands, leave the basis orthonormal") {
+  support::for_each_set([] {
+    for (const double observed : {1.0, 0.7}) {
+      CAPTURE(observed);
+      Random random(17);
+      const uword n = 200, d = 5;
+      const arma::mat truth = random_basis<double>(n, d, random);
+      MovingBasis<double> U(truth, arma::vec(n, arma::fill::zeros));
+      MovingFit<double> fit(n, d);
+      Observation<double> x(n);
+      for (int j = 0; j < 5000; ++j) {  // as long as steps may be; errors would feed on themselves
+        const double off = std::pow(10.0, -double(j % 8) - 1);
+        const arma::vec sample = only<double>(
+            U.matrix() * gaussian<double>(d, random) + off * gaussian<double>(n, random),
+            random_rows(n, uword(observed * double(n)), random));
+        REQUIRE(x.read(DenseSample<double>{sample.memptr()}) == Usable::yes);
+        REQUIRE(fit.solve(U, x) == Solved::yes);
+        fit.move(U, x, arma::normalise(fit.w()), 0.5);
+      }
+      CHECK(gasg21::orthonormality_error(U.matrix()) <= 1e-13);
+    }
   });
 }
 

@@ -17,14 +17,14 @@
 
 namespace gasg21::kernels {
 
-/// A geodesic step that is decided but not carried out, Eq. (9): U += (along U v + across e) v'
-/// with e = scale (e - U y), where y is what the refinement of the weights found.
+/// A geodesic step that is decided but not carried out, Eq. (9): U += (along U z + across e) v' with
+/// the unit direction e = scale (r - U y), or scale (r - back U z) without y: one product less.
 template <class T>
 struct Move {
-  T* e;        // n entries, padded; NaN is 0 also after y; replaced by the unit direction
-  const T* v;  // d entries
-  const T* y;  // d entries, or null for 0
-  T along, across, scale;
+  T* e;         // r, n entries, padded; NaN is 0 also in e, which it is replaced by
+  const T *v, *z;  // d entries
+  const T* y;   // d entries, or null
+  T along, across, scale, back;
 };
 
 template <class T>

@@ -16,7 +16,7 @@ struct BlockTable {
   }
   static void residual(const T* U, uword n_blocks, uword d, const T* w, const T* x, const T* e,
                        T* r, T* q, T* products) {
-    if constexpr (D != 0 && (bytes == 64 || D <= 5))
+    if constexpr (D != 0 && bytes == 64)
       residual_in_registers<T, D>(U, n_blocks, w, x, e, r, q, products);
     else if constexpr (D != 0)
       residual_by_four<T, D>(U, n_blocks, w, x, e, r, q, products);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "aligned.hpp"
 #include "block_kernels.hpp"
 #include "config.hpp"
+#include "kernels.hpp"
 #include "row_basis.hpp"
 
 namespace gasg21 {
@@ -36,6 +38,7 @@ class MovingBasis {
         blocks_(whole_blocks<T>(n_) * d_, T(0)),
         e_(whole_blocks<T>(n_), T(0)),
         v_(d_),
+        z_(d_),
         y_(d_),
         pull_(std::move(layout.pull)),
         scratch_(kernels::sums_scratch<T>(d_)),
@@ -154,16 +157,21 @@ class MovingBasis {
 
   /// Notes a step along the geodesic of direction e v' by the angle theta, Eq. (9), where
   /// e = scale (r - U y), and 0 where r is NaN. Takes r (padded), and leaves the direction before
-  /// in its place. Pre: nothing is noted; U'e = 0, |e| = |v| = 1.  Post: U'U = I up to rounding.
-  void move(Aligned<T>& r, T scale, const arma::Col<T>* y, const arma::Col<T>& v, double theta) {
+  /// in its place. Where y is no more than the rounding errors of r (`slight`), U moves with it and
+  /// e is kept without. Pre: nothing is noted; U'e = 0, |e| = |v| = 1; if slight, nothing of r is
+  /// NaN.  Post: U'U = I up to rounding.
+  void move(Aligned<T>& r, T scale, const arma::Col<T>* y, bool slight, const arma::Col<T>& v,
+            double theta) {
     const double half_sine = std::sin(theta / 2), half_cosine = std::cos(theta / 2);
     along_ = T(-2 * half_sine * half_sine);  // cos(theta) - 1 without cancellation
     across_ = T(2 * half_sine * half_cosine);
-    for (uword c = 0; c < d_; ++c) pull_[c] = across_ * v[c];
     scale_ = scale;
+    back_ = 0;
     refined_ = y != nullptr;
-    if (y) std::copy(y->begin(), y->end(), y_.begin());
     std::copy(v.begin(), v.end(), v_.begin());
+    std::copy(v.begin(), v.end(), z_.begin());
+    for (uword c = 0; c < d_; ++c) pull_[c] = across_ * v[c];
+    if (y) spare_product(*y, slight);
     e_.swap(r);
     moving_ = true;
   }
@@ -213,16 +221,36 @@ class MovingBasis {
     copy.settle();
     return copy;
   }
+  /// For a step with y: where U y follows from U v, or need not be known by itself, the kernels sum
+  /// one product of U less.
+  void spare_product(const arma::Col<T>& y, bool slight) {
+    if (slight) {  // along U v + across scale (r - U y) = U z + across e
+      for (uword c = 0; c < d_; ++c) z_[c] = along_ * v_[c] - across_ * scale_ * y[c];
+      along_ = 1;
+      refined_ = false;
+      return;
+    }
+    const T size = kernels::short_dot(v_.data(), y.memptr(), d_);
+    T off = 0;
+    for (uword c = 0; c < d_; ++c) off = std::max(off, std::abs(y[c] - size * v_[c]));
+    if (off <= 4 * std::numeric_limits<T>::epsilon() * std::abs(size)) {  // y = size v
+      back_ = size;
+      refined_ = false;
+      return;
+    }
+    std::copy(y.begin(), y.end(), y_.begin());
+  }
   kernels::Move<T> step() {
-    return {e_.data(), v_.data(), refined_ ? y_.data() : nullptr, along_, across_, scale_};
+    return {e_.data(), v_.data(), z_.data(), refined_ ? y_.data() : nullptr,
+            along_,    across_,   scale_,    back_};
   }
 
   uword n_, d_;
   Aligned<T> blocks_;
   Aligned<T> e_;  // the direction of the last step; r of it as long as it is only noted
   bool moving_ = false, refined_ = false;
-  std::vector<T> v_, y_, pull_;
-  T along_ = 0, across_ = 0, scale_ = 1;
+  std::vector<T> v_, z_, y_, pull_;  // see kernels::Move
+  T along_ = 0, across_ = 0, scale_ = 1, back_ = 0;
   Aligned<T> scratch_;
   const T* next_ = nullptr;
   std::optional<RowBasis<T>> by_rows_;  // then the blocks and e are out of date

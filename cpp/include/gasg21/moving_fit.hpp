@@ -61,6 +61,7 @@ class MovingFit {
         r_is_x_ = true;
         y_ = w_;
         refined_ = true;
+        slight_ = false;
         finish(rr, across - kernels::short_dot(U.pull().data(), w_.memptr(), d), x);
         return Solved::yes;
       }
@@ -85,6 +86,10 @@ class MovingFit {
         break;
       }  // else the difference would have few digits
     }
+    // U y is no more than r has of rounding errors, which are those of x. (Off Omega e is 0 without
+    // y, too: there it can't go with v.)
+    slight_ = full && kernels::short_dot(y_.memptr(), y_.memptr(), d) <=
+                          64 * eps * eps * x.dense_norm() * x.dense_norm();
     finish(products[0], products[1], x);  // r'e differs from (r - U y)'e by rounding errors of x
     return Solved::yes;
   }
@@ -93,12 +98,12 @@ class MovingFit {
   /// exact. Post: x is used up.
   void move(MovingBasis<T>& U, Observation<T>& x, const arma::Col<T>& v, double theta) {
     if (r_is_x_) x.swap_dense(r_);
-    if (!on_rows_) return U.move(r_, scale_, refined_ ? &y_ : nullptr, v, theta);
+    if (!on_rows_) return U.move(r_, scale_, refined_ ? &y_ : nullptr, slight_, v, theta);
     for (uword k = 0; k < count_; ++k) r_[k] *= scale_;
     if (by_rows_) return U.move_rows(on_rows_, count_, r_.data(), v, theta);
     std::fill(e_.begin(), e_.end(), T(0));
     for (uword k = 0; k < count_; ++k) e_[on_rows_[k]] = r_[k];
-    U.move(e_, T(1), nullptr, v, theta);
+    U.move(e_, T(1), nullptr, false, v, theta);
   }
 
  private:
@@ -201,7 +206,7 @@ class MovingFit {
   const uword* on_rows_ = nullptr;     // Omega, or null when not gathered
   bool by_rows_ = false;               // the layout of the basis
   uword count_ = 0;
-  bool refined_ = false, r_is_x_ = false;
+  bool refined_ = false, slight_ = false, r_is_x_ = false;
   T residual_ = 0, scale_ = 1, squared_w_ = 0;
   double overlap_ = 0;
   std::optional<LeastSquares<T>> careful_;

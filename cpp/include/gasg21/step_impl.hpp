@@ -2,62 +2,48 @@
 
 namespace gasg21::kernels::GASG21_SET {
 
-/// shift = along U v + across e, where U v is given as `shift` and U y as `off`. Replaces e.
+/// The numbers of a step, in all lanes.
 template <class T>
-GASG21_INLINE Pack<T> finish_shift(const Pack<T>& shift, const Pack<T>& off, T* e,
-                                   const Move<T>& move) {
+struct StepNumbers {
+  Pack<T> along, across, scale, back;
+
+  template <class Step>
+  GASG21_INLINE explicit StepNumbers(const Step& step)
+      : along(broadcast<Pack<T> >(step.along)),
+        across(broadcast<Pack<T> >(step.across)),
+        scale(broadcast<Pack<T> >(step.scale)),
+        back(broadcast<Pack<T> >(step.back)) {}
+};
+
+/// The shift of a register of rows, along U z + across e, where U z is given, and U y if Refined.
+/// Replaces r by the direction e, and gives it.
+template <class T, bool Refined>
+GASG21_INLINE Pack<T> shift_of(const Pack<T>& Uz, const Pack<T>& Uy, T* e,
+                               const StepNumbers<T>& step, Pack<T>& direction) {
   using P = Pack<T>;
-  const P rest = load<P>(e);
-  const P direction = where_observed(rest, (rest - off) * broadcast<P>(move.scale));
+  const P r = load<P>(e), rest = Refined ? r - Uy : r - Uz * step.back;
+  direction = where_observed(r, rest * step.scale);
   store(e, direction);
-  return shift * broadcast<P>(move.along) + direction * broadcast<P>(move.across);
+  return Uz * step.along + direction * step.across;
 }
 
 /// A geodesic step for a register of rows, which is at u.
 template <class T, uword D>
 GASG21_INLINE void step_of_rows(Pack<T> (&u)[D], T* e, const Move<T>& move) {
   using P = Pack<T>;
-  P shift = P{}, off = P{};
+  P Uz = P{}, Uy = P{};
   GASG21_UNROLL
-  for (uword c = 0; c < D; ++c) shift += u[c] * broadcast<P>(move.v[c]);
+  for (uword c = 0; c < D; ++c) Uz += u[c] * broadcast<P>(move.z[c]);
   if (move.y) {
     GASG21_UNROLL
-    for (uword c = 0; c < D; ++c) off += u[c] * broadcast<P>(move.y[c]);
+    for (uword c = 0; c < D; ++c) Uy += u[c] * broadcast<P>(move.y[c]);
   }
-  shift = finish_shift<T>(shift, off, e, move);
+  const StepNumbers<T> numbers(move);
+  P direction;
+  const P shift = move.y ? shift_of<T, true>(Uz, Uy, e, numbers, direction)
+                         : shift_of<T, false>(Uz, Uy, e, numbers, direction);
   GASG21_UNROLL
   for (uword c = 0; c < D; ++c) u[c] += shift * broadcast<P>(move.v[c]);
-}
-
-/// The shift of two registers of rows, which v is multiplied with. Replaces e.
-template <class T, uword D>
-GASG21_INLINE void shift_of_two(const T* rows, T* e, const Move<T>& move, Pack<T> (&shift)[2]) {
-  using P = Pack<T>;
-  constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T);
-  P off[2];
-  GASG21_UNROLL
-  for (int k = 0; k < 2; ++k) shift[k] = off[k] = P{};
-  if (move.y) {
-    GASG21_UNROLL
-    for (uword c = 0; c < D; ++c) {
-      const P v = broadcast<P>(move.v[c]), y = broadcast<P>(move.y[c]);
-      GASG21_UNROLL
-      for (int k = 0; k < 2; ++k) {
-        const P u = load<P>(rows + c * L + k * lanes);
-        shift[k] += u * v;
-        off[k] += u * y;
-      }
-    }
-  } else {
-    GASG21_UNROLL
-    for (uword c = 0; c < D; ++c) {
-      const P v = broadcast<P>(move.v[c]);
-      GASG21_UNROLL
-      for (int k = 0; k < 2; ++k) shift[k] += load<P>(rows + c * L + k * lanes) * v;
-    }
-  }
-  GASG21_UNROLL
-  for (int k = 0; k < 2; ++k) shift[k] = finish_shift<T>(shift[k], off[k], e + k * lanes, move);
 }
 
 // The same for K registers of rows at a time, which lie at u[0], u[1], ...
@@ -68,28 +54,34 @@ GASG21_INLINE void find_shift(T* const (&u)[K], T* const (&e)[K], uword d, const
                               Pack<T> (&shift)[K]) {
   using P = Pack<T>;
   constexpr uword L = block_rows<T>;
-  P off[K];
+  const StepNumbers<T> numbers(move);
+  P Uz[K], direction;
   GASG21_UNROLL
-  for (int k = 0; k < K; ++k) shift[k] = off[k] = P{};
+  for (int k = 0; k < K; ++k) Uz[k] = P{};
   if (move.y) {
+    P Uy[K];
+    GASG21_UNROLL
+    for (int k = 0; k < K; ++k) Uy[k] = P{};
     for (uword c = 0; c < d; ++c) {
-      const P v = broadcast<P>(move.v[c]), y = broadcast<P>(move.y[c]);
+      const P z = broadcast<P>(move.z[c]), y = broadcast<P>(move.y[c]);
       GASG21_UNROLL
       for (int k = 0; k < K; ++k) {
         const P column = load<P>(u[k] + c * L);
-        shift[k] += column * v;
-        off[k] += column * y;
+        Uz[k] += column * z;
+        Uy[k] += column * y;
       }
     }
+    GASG21_UNROLL
+    for (int k = 0; k < K; ++k) shift[k] = shift_of<T, true>(Uz[k], Uy[k], e[k], numbers, direction);
   } else {
     for (uword c = 0; c < d; ++c) {
-      const P v = broadcast<P>(move.v[c]);
+      const P z = broadcast<P>(move.z[c]);
       GASG21_UNROLL
-      for (int k = 0; k < K; ++k) shift[k] += load<P>(u[k] + c * L) * v;
+      for (int k = 0; k < K; ++k) Uz[k] += load<P>(u[k] + c * L) * z;
     }
+    GASG21_UNROLL
+    for (int k = 0; k < K; ++k) shift[k] = shift_of<T, false>(Uz[k], P{}, e[k], numbers, direction);
   }
-  GASG21_UNROLL
-  for (int k = 0; k < K; ++k) shift[k] = finish_shift<T>(shift[k], off[k], e[k], move);
 }
 
 template <class T, int K>

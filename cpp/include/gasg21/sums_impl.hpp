@@ -41,46 +41,92 @@ GASG21_INLINE void take_blocks_by_one(T* U, uword n_blocks, const Move<T>& move,
   }
 }
 
-/// The same, without products, where registers are too few to keep rows in them: two registers of
-/// rows at a time, read twice, share what is read of v and y, and neither waits for the other.
-template <class T, uword D, bool Full, bool Moving>
-GASG21_INLINE void take_blocks_by_two(T* U, uword n_blocks, const Move<T>& move, T* e,
-                                      const T* last, const T* x, const T* next,
-                                      Pack<T> (&moments)[D], Pack<T>& across) {
+/// A step by values: a pointer to T might be changed by what is stored, and would be read again.
+template <class T, uword D>
+struct FixedStep {
+  T v[D], z[D], y[D], along, across, scale, back;
+
+  GASG21_INLINE explicit FixedStep(const Move<T>& move)
+      : along(move.along), across(move.across), scale(move.scale), back(move.back) {
+    for (uword c = 0; c < D; ++c) {
+      v[c] = move.v ? move.v[c] : T(0);
+      z[c] = move.z ? move.z[c] : T(0);
+      y[c] = move.y ? move.y[c] : T(0);
+    }
+  }
+};
+
+/// The same, without products, for K registers of rows, which are too many to be kept: read twice,
+/// they share what is read of v and z, and none waits for the others.
+template <class T, uword D, int K, bool Full, bool Moving, bool Refined>
+GASG21_INLINE void take_registers(T* U, const FixedStep<T, D>& step, T* e, const T* last,
+                                  const T* x, Pack<T> (&moments)[D], Pack<T>& across) {
   using P = Pack<T>;
-  constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T);
-  const Move<T>* step = &move;
-  for (uword block = 0; block < n_blocks; ++block) {
-    GASG21_PREFETCH_L2(next + block * L);
+  constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T), parts = L / lanes;
+  const auto rows = [&](int k) { return U + uword(k) / parts * D * L + uword(k) % parts * lanes; };
+  P shift[K], value[K];
+  if constexpr (Moving) {
+    P Uz[K], Uy[K];
     GASG21_UNROLL
-    for (uword part = 0; part < L; part += 2 * lanes) {
-      GASG21_READ_AGAIN(step);
-      T* const rows = U + block * D * L + part;
-      const uword at = block * L + part;
-      P shift[2], value[2];
-      if constexpr (Moving) shift_of_two<T, D>(rows, e + at, *step, shift);
+    for (int k = 0; k < K; ++k) Uz[k] = Uy[k] = P{};
+    GASG21_UNROLL
+    for (uword c = 0; c < D; ++c) {
+      const P z = broadcast<P>(step.z[c]), y = broadcast<P>(step.y[c]);
       GASG21_UNROLL
-      for (int k = 0; k < 2; ++k) {
-        const P seen = load<P>(x + at + k * lanes);
-        value[k] = Full ? seen : where_observed(seen, seen);
-        if constexpr (Full) across += value[k] * load<P>(last + at + k * lanes);
-      }
-      GASG21_UNROLL
-      for (uword c = 0; c < D; ++c) {
-        T* const column = rows + c * L;
-        P u[2] = {load<P>(column), load<P>(column + lanes)};
-        if constexpr (Moving) {
-          const P v = broadcast<P>(step->v[c]);
-          GASG21_UNROLL
-          for (int k = 0; k < 2; ++k) {
-            u[k] += shift[k] * v;
-            store(column + k * lanes, u[k]);
-          }
-        }
-        GASG21_UNROLL
-        for (int k = 0; k < 2; ++k) moments[c] += u[k] * value[k];
+      for (int k = 0; k < K; ++k) {
+        const P u = load<P>(rows(k) + c * L);
+        Uz[k] += u * z;
+        if constexpr (Refined) Uy[k] += u * y;
       }
     }
+    const StepNumbers<T> numbers(step);
+    GASG21_UNROLL
+    for (int k = 0; k < K; ++k) {
+      P direction;
+      shift[k] = shift_of<T, Refined>(Uz[k], Uy[k], e + k * lanes, numbers, direction);
+      if constexpr (Full) across += load<P>(x + k * lanes) * direction;
+    }
+  }
+  GASG21_UNROLL
+  for (int k = 0; k < K; ++k) {
+    const P seen = load<P>(x + k * lanes);
+    value[k] = Full ? seen : where_observed(seen, seen);
+    if constexpr (Full && !Moving) across += seen * load<P>(last + k * lanes);
+  }
+  GASG21_UNROLL
+  for (uword c = 0; c < D; ++c) {
+    const P v = broadcast<P>(step.v[c]);
+    GASG21_UNROLL
+    for (int k = 0; k < K; ++k) {
+      T* const column = rows(k) + c * L;
+      P u = load<P>(column);
+      if constexpr (Moving) {
+        u += shift[k] * v;
+        store(column, u);
+      }
+      moments[c] += u * value[k];
+    }
+  }
+}
+template <class T, uword D, bool Full, bool Moving, bool Refined>
+GASG21_INLINE void take_blocks_by_four(T* U, uword n_blocks, const Move<T>& move, T* e,
+                                       const T* last, const T* x, const T* next,
+                                       Pack<T> (&moments)[D], Pack<T>& across) {
+  constexpr uword L = block_rows<T>, parts = L / (bytes / sizeof(T)), at_once = 4 / parts;
+  const FixedStep<T, D> fixed(move), *step = &fixed;
+  uword block = 0;
+  for (; block + at_once <= n_blocks; block += at_once) {
+    GASG21_READ_AGAIN(step);
+    const uword at = block * L;
+    GASG21_UNROLL
+    for (uword b = 0; b < at_once; ++b) GASG21_PREFETCH_L2(next + at + b * L);
+    take_registers<T, D, 4, Full, Moving, Refined>(U + at * D, *step, e + at, last + at, x + at,
+                                                   moments, across);
+  }
+  for (; block < n_blocks; ++block) {
+    const uword at = block * L;
+    take_registers<T, D, int(parts), Full, Moving, Refined>(U + at * D, *step, e + at, last + at,
+                                                            x + at, moments, across);
   }
 }
 
@@ -91,8 +137,12 @@ GASG21_INLINE void take_blocks(T* U, uword n_blocks, const Move<T>& move, T* e, 
   if constexpr (bytes == 64 || M > 0)
     take_blocks_by_one<T, D, M, Full, Moving>(U, n_blocks, move, e, last, x, next, moments, across,
                                               products);
+  else if (Moving && move.y)
+    take_blocks_by_four<T, D, Full, Moving, Moving>(U, n_blocks, move, e, last, x, next, moments,
+                                                    across);
   else
-    take_blocks_by_two<T, D, Full, Moving>(U, n_blocks, move, e, last, x, next, moments, across);
+    take_blocks_by_four<T, D, Full, Moving, false>(U, n_blocks, move, e, last, x, next, moments,
+                                                   across);
 }
 
 /// Zeros for `take_blocks`.
@@ -258,9 +308,7 @@ GASG21_INLINE T sums_in_tiles(T* U, uword n_blocks, uword d, const Move<T>* move
 template <class T, uword D, bool Full, bool Moving>
 GASG21_INLINE T sums_for(T* U, uword n_blocks, uword d, const Move<T>* move, const T* e, const T* x,
                          const T* next, T* G, T* b, T* scratch) {
-  // (More columns than five, none missing: where rows do not stay in registers, there is nothing to
-  // gain from their number.)
-  if constexpr (D != 0 && ((Full && (bytes == 64 || D <= 5)) || D <= max_tile))
+  if constexpr (D != 0 && (Full || D <= max_tile))
     return sums_in_registers<T, D, Full, Moving>(U, n_blocks, move, e, x, next, G, b);
   else if constexpr (D != 0 && !Full)
     return sums_in_chunks<T, D, Moving>(U, n_blocks, move, x, next, G, b, scratch), T(0);
