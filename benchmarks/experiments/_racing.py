@@ -27,7 +27,7 @@ from gasg21.exceptions import ConvergenceWarning
 from gasg21.metrics import subspace_angle
 
 Run = tuple[float, int, float]  # seconds, count, angle
-REPEATS, SHORT = 3, 0.2  # a run of less than so many seconds is repeated, and the least counts
+REPEATS, SHORT = 10, 0.2  # a run of less than so many seconds is repeated, and the least counts
 
 
 class Reached(Exception):

@@ -143,6 +143,17 @@ TEST_CASE("every number is equally likely at every position") {
   CHECK(chi_square(counts, 2000) < 52.6);  // 25 degrees of freedom
 }
 
+TEST_CASE("many normal draws at once are those draws, and leave the same state") {
+  for (const gasg21::uword count : {0u, 1u, 7u, 127u, 128u, 129u, 1000u}) {
+    CAPTURE(count);
+    Random one(count + 5), all(count + 5);
+    std::vector<double> drawn(count);
+    all.normals(drawn.data(), count);
+    for (const double z : drawn) REQUIRE(z == one.normal());
+    CHECK(all.state() == one.state());
+  }
+}
+
 TEST_CASE("normal draws have the moments and the tails of the normal distribution") {
   Random random(3);
   const int draws = 200000;

@@ -88,7 +88,7 @@ arma::Mat<T> random_basis(uword n, uword d, Random& random) {
   require(d <= n, "d = ", d, " independent vectors do not fit into n = ", n, " dimensions");
   arma::Mat<T> U(n, d);
   do {  // a Gaussian matrix is dependent with probability 0
-    for (T& entry : U) entry = T(random.normal());
+    random.normals(U.memptr(), U.n_elem);
   } while (!orthonormalize(U));
   return U;
 }

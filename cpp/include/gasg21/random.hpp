@@ -3,6 +3,7 @@
 // draw; no global state, no clock.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -44,9 +45,8 @@ class Random {
 
   /// Uniform in {0, ..., bound - 1}, without bias. Pre: bound > 0.
   std::uint64_t index(std::uint64_t bound) {
-    const std::uint64_t reject_below = (0 - bound) % bound;  // 2^64 mod bound
     std::uint64_t draw = next();
-    while (draw < reject_below) draw = next();
+    while (draw < bound && draw < (0 - bound) % bound) draw = next();  // below 2^64 mod bound
     return draw % bound;
   }
 
@@ -58,6 +58,29 @@ class Random {
       const double b = 2.0 * uniform() - 1.0;
       const double s = a * a + b * b;
       if (s > 0.0 && s < 1.0) return a * std::sqrt(-2.0 * std::log(s) / s);
+    }
+  }
+
+  /// As many draws of `normal`, one after the other, but without a branch that can't be guessed: in
+  /// half the time.
+  template <class T>
+  void normals(T* out, uword count) {
+    constexpr uword most = 128;
+    double a[most], s[most];
+    for (uword done = 0; done < count;) {
+      const uword here = std::min(most, count - done);
+      Random own = *this;  // in registers, while a and s are in memory
+      for (uword kept = 0; kept < here;) {
+        const double first = 2.0 * own.uniform() - 1.0;
+        const double second = 2.0 * own.uniform() - 1.0;
+        a[kept] = first;
+        s[kept] = first * first + second * second;
+        kept += (s[kept] > 0.0) & (s[kept] < 1.0);
+      }
+      *this = own;
+      for (uword k = 0; k < here; ++k)
+        out[done + k] = T(a[k] * std::sqrt(-2.0 * std::log(s[k]) / s[k]));
+      done += here;
     }
   }
 

@@ -182,14 +182,15 @@ template <class T, uword D, bool Moving>
 GASG21_INLINE void sums_in_chunks(T* U, uword n_blocks, const Move<T>* move, const T* x,
                                   const T* next, T* G, T* b, T* scratch) {
   using P = Pack<T>;
-  constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T), chunk = 24;
+  constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T), most = 320 / D;
   constexpr uword M = bytes == 64 && D <= max_tile + 2 ? 3 : 0;
   P moments[D], across, products[M + 1][M + 1];
   clear<T, D, M>(moments, across, products);
   std::fill(scratch, scratch + D * (D + 1) / 2 * L, T(0));
   const Move<T> step = Moving ? *move : Move<T>{};
-  for (uword from = 0; from < n_blocks; from += chunk) {
-    const uword here = std::min(chunk, n_blocks - from);
+  const uword n_chunks = (n_blocks + most - 1) / most;
+  for (uword from = 0, k = 0, here; k < n_chunks; from += here, ++k) {
+    here = (n_blocks - from) / (n_chunks - k);  // of nearly the same size
     T* const rows = U + from * D * L;
     const T *seen = x + from * L, *ahead = U + std::min(from + here, n_blocks - 1) * D * L;
     take_blocks<T, D, M, false, Moving>(rows, here, step, Moving ? step.e + from * L : nullptr,
