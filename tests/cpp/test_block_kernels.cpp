@@ -126,7 +126,8 @@ TEST_CASE_TEMPLATE("sums carries out the step, then sums what is observed", T, d
       arma::Mat<T> G(d, d, arma::fill::zeros), expected = c.U;
       arma::Col<T> b(d), direction = r;
       Aligned<T> scratch(kernels::sums_scratch<T>(d));
-      const T along = T(-0.125), across_by = T(0.5), scale = T(0.25), back = T(kind == 3 ? 0.75 : 0);
+      const T along = T(-0.125), across_by = T(0.5), scale = T(0.25),
+              back = T(kind == 3 ? 0.75 : 0);
       const kernels::Move<T> move{
           e.data(), c.v.memptr(), c.z.memptr(), kind == 2 ? c.y.memptr() : nullptr,
           along,    across_by,    scale,        back};
@@ -161,8 +162,8 @@ TEST_CASE_TEMPLATE("carry does the step that sums does, to the bit", T, double, 
       arma::Mat<T> G(d, d);
       arma::Col<T> b(d);
       Aligned<T> scratch(kernels::sums_scratch<T>(d));
-      kernels::Move<T> move{
-          e.data(), c.v.memptr(), c.z.memptr(), y, T(-0.1), T(0.4), T(0.3), T(0.2)};
+      kernels::Move<T> move{e.data(), c.v.memptr(), c.z.memptr(), y,
+                            T(-0.1),  T(0.4),       T(0.3),       T(0.2)};
       kernels::block_kernels<T>(d).sums(U.memory.data(), U.count(), d, &move, e.data(), x.data(),
                                         x.data(), missing > 0 ? G.memptr() : nullptr, b.memptr(),
                                         scratch.data());

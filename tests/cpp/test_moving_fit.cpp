@@ -103,7 +103,8 @@ TEST_CASE_TEMPLATE("steps along other directions than the weights are plain step
         CAPTURE(observed);
         Random random(d);
         const uword n = 203;
-        const arma::Mat<T> truth = random_basis<T>(n, d, random), metric = gaussian<T>(d, d, random);
+        const arma::Mat<T> truth = random_basis<T>(n, d, random),
+                           metric = gaussian<T>(d, d, random);
         Pair<T> pair(random_basis<T>(n, d, random));
         double worst = 0;
         for (int j = 0; j < 40; ++j) {

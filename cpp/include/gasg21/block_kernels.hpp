@@ -17,13 +17,14 @@
 
 namespace gasg21::kernels {
 
-/// A geodesic step that is decided but not carried out, Eq. (9): U += (along U z + across e) v' with
-/// the unit direction e = scale (r - U y), or scale (r - back U z) without y: one product less.
+/// A geodesic step that is decided but not carried out, Eq. (9): U += (along U z + across e) v'
+/// with the unit direction e = scale (r - U y), or scale (r - back U z) without y: one product
+/// less.
 template <class T>
 struct Move {
-  T* e;         // r, n entries, padded; NaN is 0 also in e, which it is replaced by
+  T* e;            // r, n entries, padded; NaN is 0 also in e, which it is replaced by
   const T *v, *z;  // d entries
-  const T* y;   // d entries, or null
+  const T* y;      // d entries, or null
   T along, across, scale, back;
 };
 

@@ -132,6 +132,20 @@ GASG21_INLINE void store(T* to, const P& p) {
   std::memcpy(to, &p, sizeof(P));
 }
 
+/// sum + a * b, of registers: GCC would read b from memory again for each sum.
+template <class T>
+GASG21_INLINE Pack<T> multiply_add(const Pack<T>& a, const Pack<T>& b, Pack<T> sum) {
+#if GASG21_BYTES == 32
+  if constexpr (sizeof(T) == 8)
+    __asm__("vfmadd231pd %1, %2, %0" : "+x"(sum) : "x"(a), "x"(b));
+  else
+    __asm__("vfmadd231ps %1, %2, %0" : "+x"(sum) : "x"(a), "x"(b));
+  return sum;
+#else
+  return sum + a * b;
+#endif
+}
+
 /// The sum of all lanes, by halves.
 template <class T>
 GASG21_INLINE T lane_sum(const Pack<T>& p) {

@@ -72,7 +72,8 @@ GASG21_INLINE void find_shift(T* const (&u)[K], T* const (&e)[K], uword d, const
       }
     }
     GASG21_UNROLL
-    for (int k = 0; k < K; ++k) shift[k] = shift_of<T, true>(Uz[k], Uy[k], e[k], numbers, direction);
+    for (int k = 0; k < K; ++k)
+      shift[k] = shift_of<T, true>(Uz[k], Uy[k], e[k], numbers, direction);
   } else {
     for (uword c = 0; c < d; ++c) {
       const P z = broadcast<P>(move.z[c]);

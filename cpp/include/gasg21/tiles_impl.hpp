@@ -42,12 +42,13 @@ GASG21_INLINE void add_tile(const T* chunk, const T* x, uword n_blocks, uword d,
       for (uword c = 0; c < C; ++c) {
         const P right = load<P>(columns + c * Apart + part);
         GASG21_UNROLL
-        for (uword r = 0; r < R; ++r) tile[r][c] += left[r] * right;
+        for (uword r = 0; r < R; ++r) tile[r][c] = multiply_add<T>(left[r], right, tile[r][c]);
       }
       if constexpr (Corner) {
         GASG21_UNROLL
         for (uword r = 0; r < R; ++r) GASG21_UNROLL
-        for (uword c = 0; c <= r; ++c) tile[r][C + c] += left[r] * left[c];
+        for (uword c = 0; c <= r; ++c)
+          tile[r][C + c] = multiply_add<T>(left[r], left[c], tile[r][C + c]);
       }
     }
   }
@@ -89,13 +90,13 @@ GASG21_INLINE void add_corners(const T* chunk, const T* x, uword n_blocks, uword
       for (uword r = 0; r < R; ++r) {
         u[r] = where_observed(seen, load<P>(one + r * L + part));
         GASG21_UNROLL
-        for (uword c = 0; c <= r; ++c) first[r][c] += u[r] * u[c];
+        for (uword c = 0; c <= r; ++c) first[r][c] = multiply_add<T>(u[r], u[c], first[r][c]);
       }
       GASG21_UNROLL
       for (uword r = 0; r < S; ++r) {
         v[r] = where_observed(seen, load<P>(other + r * L + part));
         GASG21_UNROLL
-        for (uword c = 0; c <= r; ++c) second[r][c] += v[r] * v[c];
+        for (uword c = 0; c <= r; ++c) second[r][c] = multiply_add<T>(v[r], v[c], second[r][c]);
       }
     }
   }
