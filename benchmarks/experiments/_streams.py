@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,12 @@ def matrix(n: int, d: int, values: tuple[float, float], outliers: float, observe
 
 
 def tracker(method: str, n: int, d: int, seed: int, mu_max: float | None = None) -> _core.Tracker64:
-    """Return what `fit` and `partial_fit` of a method run, at its random start; levels are not bounded.
+    """Return what `fit` and `partial_fit` of a method run, at its random start; levels are not bounded."""
+    return starter(method, n, d, seed, mu_max)()
+
+
+def starter(method: str, n: int, d: int, seed: int, mu_max: float | None = None) -> Callable[[], _core.Tracker64]:
+    """Return what makes a `tracker`, each time the same.
 
     GRASTA-ML and GROUSE are as their authors have them: the multi-level step with their constants (GRASTA's
     authors' demonstration bounds the level by 50) and a constant step of 0.1.
@@ -47,7 +52,8 @@ def tracker(method: str, n: int, d: int, seed: int, mu_max: float | None = None)
     }
     losses: dict[str, Any] = {GROUSE: "squared", GRASTA: _core.L1Loss()}
     metric = _core.CovarianceScaling() if method == SCALED else _core.NoScaling()
-    return _core.Tracker64(n, d, rules[method](), seed, losses.get(method, "l21"), metric)
+    rule, loss = rules[method](), losses.get(method, "l21")
+    return lambda: _core.Tracker64(n, d, rule, seed, loss, metric)
 
 
 def passes(stream: _core.Tracker64, m: int, count: int) -> Iterator[np.ndarray]:

@@ -49,8 +49,8 @@ def run(context: Context) -> dict[str, Any]:
         runs: dict[str, list[dict[str, Any]]] = {method: [] for method in METHODS}
         for i in range(context.seeds):
             problem = matrix(n, 5, (2000, 10000), share / 100, 1.0, context.seed(i))
-            for method in METHODS:
-                runs[method].append(race(method, problem, ANGLE, context.seed(i), limits[method]))
+            for method, found in race(limits, problem, ANGLE, context.seed(i)).items():
+                runs[method].append(found)
         for method in METHODS:
             cells[method].append(medians(runs[method]))
         said = ", ".join(f"{method} {column[-1]['seconds']:.2g} s" for method, column in cells.items())

@@ -69,8 +69,8 @@ def _measure(context: Context, values: list[int], make: Callable[[int, int], Any
         runs: Times = {method: [] for method in METHODS}
         for i in range(context.seeds):
             problem = make(value, context.seed(i))
-            for method in METHODS:
-                runs[method].append(race(method, problem, ANGLE, context.seed(i), LIMITS[method]))
+            for method, found in race(LIMITS, problem, ANGLE, context.seed(i)).items():
+                runs[method].append(found)
         for method in METHODS:
             times[method].append(medians(runs[method]))
         said = ", ".join(f"{method} {column[-1]['seconds']:.2g} s" for method, column in times.items())

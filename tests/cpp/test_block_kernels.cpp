@@ -24,7 +24,7 @@ namespace kernels = gasg21::kernels;
 namespace {
 
 const std::vector<uword> widths = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 20, 31, 32, 34};
-const std::vector<uword> heights = {3, 8, 17, 64, 100, 301, 850};  // beyond a chunk of 48 blocks
+const std::vector<uword> heights = {3, 8, 17, 64, 100, 301, 850, 1301};  // beyond a chunk
 
 /// A matrix in the layout of the kernels.
 template <class T>
@@ -250,9 +250,9 @@ TEST_CASE_TEMPLATE("ldl_update gives the factors of G + weight z z', and the sol
 
 TEST_CASE_TEMPLATE("a chunk of which nothing is observed adds nothing", T, double, float) {
   for_cases([](uword n, uword d, double missing) {
-    if (missing == 0 || n < 700) return;
+    if (missing == 0 || n < 1000) return;
     Case<T> c(n, d, missing);
-    c.x.head(600).fill(quiet_nan<T>);
+    c.x.head(1280).fill(quiet_nan<T>);
     Blocks<T> U(c.U);
     const Aligned<T> x = padded(c.x), e = padded(c.e);
     arma::Mat<T> G(d, d, arma::fill::zeros);

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
+from benchmarks.experiments import _racing
 from benchmarks.experiments._drawing import FIT, MIRROR, PURSUIT, REAPER
 from benchmarks.experiments._racing import medians, race
 from benchmarks.experiments._streams import PAPER, SCALED, matrix, passes, tracker
@@ -27,7 +28,7 @@ def batch(method, n_iterations):
 
 @pytest.mark.parametrize("method", [REAPER, PURSUIT])
 def test_a_batch_method_stops_at_the_first_iterate_within_the_angle(method):
-    found = race(method, PROBLEM, ANGLE, 0, 500)
+    found = race({method: 500}, PROBLEM, ANGLE, 0)[method]
     assert found["reached"]
     assert found["count"] > 1
     assert batch(method, found["count"]) == pytest.approx(found["angle"], abs=1e-12)
@@ -36,7 +37,7 @@ def test_a_batch_method_stops_at_the_first_iterate_within_the_angle(method):
 
 @pytest.mark.parametrize("method", [PAPER, SCALED])
 def test_a_stream_is_timed_over_the_vectors_that_it_needs(method):
-    found = race(method, PROBLEM, ANGLE, 0, 50_000)
+    found = race({method: 50_000}, PROBLEM, ANGLE, 0)[method]
     assert found["reached"]
     angles = []
     for count in (found["count"] - 20, found["count"]):
@@ -51,22 +52,43 @@ def test_a_stream_is_timed_over_the_vectors_that_it_needs(method):
 @pytest.mark.parametrize("method", [PAPER, SCALED, REAPER, PURSUIT, MIRROR])
 def test_who_does_not_arrive_is_said_so(method):
     hopeless = matrix(60, 3, (2000, 10000), 0.95, 1.0, 5)
-    found = race(method, hopeless, 1e-9, 0, 100)
+    found = race({method: 100}, hopeless, 1e-9, 0)[method]
     assert not found["reached"]
     assert found["angle"] > 1e-9
     assert found["count"] <= 120
 
 
 def test_mirror_descent_stops_when_it_is_there():
-    found = race(MIRROR, PROBLEM, 0.05, 0, 5000)
+    found = race({MIRROR: 5000}, PROBLEM, 0.05, 0)[MIRROR]
     assert found["reached"]
     assert 0 < found["count"] < 5000
 
 
 def test_a_fit_stops_by_itself():
-    found = race(FIT, PROBLEM, ANGLE, 0, 0)
+    found = race({FIT: 0}, PROBLEM, ANGLE, 0)[FIT]
     assert found["reached"]
     assert found["seconds"] > 0
+
+
+def test_short_runs_are_repeated_in_turns_and_the_least_counts(monkeypatch):
+    calls = []
+    seconds = {"long": iter([3.0]), "short": iter([0.05, 0.03, 0.04, 0.01, 0.02] * 2)}
+
+    def runner(method, *_):
+        def go():
+            calls.append(method)
+            return next(seconds[method]), 7, 0.5
+
+        return go
+
+    monkeypatch.setattr(_racing, "_runner", runner)
+    found = race({"long": 1, "short": 1}, PROBLEM, 1.0, 0)
+    assert calls == ["long"] + ["short"] * 10
+    assert (found["long"]["seconds"], found["short"]["seconds"]) == (3.0, 0.01)
+    calls.clear()
+    seconds |= {"a": iter([0.1] * 10), "b": iter([0.1] * 10)}
+    race({"a": 1, "b": 1}, PROBLEM, 1.0, 0)
+    assert calls == ["a", "a", "b", "b"] * 5
 
 
 def test_medians_count_who_arrived():
@@ -76,7 +98,7 @@ def test_medians_count_who_arrived():
 
 def test_a_rival_that_is_unknown():
     with pytest.raises(ValueError, match="no such method"):
-        race("PCA", PROBLEM, ANGLE, 0, 1)
+        race({"PCA": 1}, PROBLEM, ANGLE, 0)
 
 
 def test_shuffled_passes_use_each_sample_once():

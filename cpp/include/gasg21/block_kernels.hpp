@@ -4,9 +4,10 @@
 //
 // Two passes make an update: `sums` carries out the geodesic step of the vector before and sums
 // G = U_Omega'U_Omega and b = U_Omega'x of this one (read and write), `residual` takes x - U w
-// (read). Sums stay in registers: for d <= 5 (3 with 16 registers) all of them, beyond in tiles
-// over a chunk of rows that stays in the first cache. Index arrays of accumulators by constants
-// only: otherwise the compiler stores all of them in each round, which costs four times the sums.
+// (read). Sums stay in registers: for d <= 5 (3 with 16 registers) all of them, and those without G
+// for d <= 10 (5 with SSE2); beyond in tiles over a chunk of rows that stays in the first cache.
+// Index arrays of accumulators by constants only: otherwise the compiler stores all of them in each
+// round, which costs four times the sums.
 #pragma once
 
 #include <algorithm>

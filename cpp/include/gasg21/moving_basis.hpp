@@ -25,7 +25,8 @@ template <class T>
 struct BasisLayout {
   RowBasisState<T> by_rows;  // empty = in blocks
   std::int64_t streak = 0;   // vectors in a row that would have liked the other layout
-  std::vector<T> pull;       // U'e with the direction e of the last step; empty = 0
+  std::vector<T> pull;       // U'e with the direction e of the last step, up to its own rounding
+                             // errors; empty = 0
 };
 
 template <class T>
@@ -87,7 +88,7 @@ class MovingBasis {
           out[(first + l) * row_stride + c * column_stride] = block[l];
   }
 
-  /// The unit direction of the last step, n entries; zeros at first.
+  /// The unit direction of the last step (see `move`), n entries; zeros at first.
   arma::Col<T> direction() const {
     if (moving_) return settled().direction();
     arma::Col<T> e(n_);
@@ -191,7 +192,7 @@ class MovingBasis {
   /// The vector after the next one, n entries: to be fetched while the next one is at work.
   void expect(const T* x) { next_ = x; }
 
-  /// U'e with the direction e of the last step.
+  /// U'e with the direction e of the last step, up to its own rounding errors.
   const std::vector<T>& pull() const { return pull_; }
 
   /// r = x - U w on Omega, NaN elsewhere; q = U_Omega'r (with room for d blocks); products = {r'r,

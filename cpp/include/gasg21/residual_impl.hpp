@@ -34,7 +34,7 @@ GASG21_INLINE void residual_rows(const T* const (&u)[K], const T* const (&x)[K],
   }
 }
 
-/// `residual` for few columns: all sums in registers.
+/// `residual` for few columns, where registers are many: a row of them and all sums.
 template <class T, uword D>
 GASG21_INLINE void residual_in_registers(const T* U, uword n_blocks, const T* w, const T* x,
                                          const T* e, T* r, T* q_out, T* products) {
@@ -75,8 +75,8 @@ GASG21_INLINE void residual_in_registers(const T* U, uword n_blocks, const T* w,
   products[1] = lane_sum<T>(re);
 }
 
-/// `residual` for more columns than rows of them stay in registers: K registers of rows at a time,
-/// read twice, share what is read of w.
+/// `residual` for few columns, where registers are few: K registers of rows at a time, read twice,
+/// share what is read of w.
 template <class T, uword D, int K>
 GASG21_INLINE void residual_by(const T* U, const T* w, const T* x, const T* e, T* r,
                                Pack<T> (&q)[D], Pack<T>& rr, Pack<T>& re) {

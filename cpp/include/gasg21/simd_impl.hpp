@@ -137,9 +137,9 @@ template <class T>
 GASG21_INLINE Pack<T> multiply_add(const Pack<T>& a, const Pack<T>& b, Pack<T> sum) {
 #if GASG21_BYTES == 32
   if constexpr (sizeof(T) == 8)
-    __asm__("vfmadd231pd %1, %2, %0" : "+x"(sum) : "x"(a), "x"(b));
+    __asm__("vfmadd231pd {%1, %2, %0|%0, %2, %1}" : "+x"(sum) : "x"(a), "x"(b));
   else
-    __asm__("vfmadd231ps %1, %2, %0" : "+x"(sum) : "x"(a), "x"(b));
+    __asm__("vfmadd231ps {%1, %2, %0|%0, %2, %1}" : "+x"(sum) : "x"(a), "x"(b));
   return sum;
 #else
   return sum + a * b;

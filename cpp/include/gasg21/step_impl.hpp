@@ -15,16 +15,20 @@ struct StepNumbers {
         back(broadcast<Pack<T> >(step.back)) {}
 };
 
-/// The shift of a register of rows, along U z + across e, where U z is given, and U y if Refined.
-/// Replaces r by the direction e, and gives it.
-template <class T, bool Refined>
-GASG21_INLINE Pack<T> shift_of(const Pack<T>& Uz, const Pack<T>& Uy, T* e,
+/// The shift of a register of rows, along U z + across e, where U z is given, and r less what it
+/// has of U. Replaces r by the direction e, and gives it.
+template <class T>
+GASG21_INLINE Pack<T> shift_of(const Pack<T>& Uz, const Pack<T>& r, const Pack<T>& rest, T* e,
                                const StepNumbers<T>& step, Pack<T>& direction) {
-  using P = Pack<T>;
-  const P r = load<P>(e), rest = Refined ? r - Uy : r - Uz * step.back;
   direction = where_observed(r, rest * step.scale);
   store(e, direction);
   return Uz * step.along + direction * step.across;
+}
+template <class T, bool Refined>
+GASG21_INLINE Pack<T> shift_of(const Pack<T>& Uz, const Pack<T>& Uy, T* e,
+                               const StepNumbers<T>& step, Pack<T>& direction) {
+  const Pack<T> r = load<Pack<T> >(e);
+  return shift_of<T>(Uz, r, Refined ? r - Uy : r - Uz * step.back, e, step, direction);
 }
 
 /// A geodesic step for a register of rows, which is at u.
@@ -39,9 +43,9 @@ GASG21_INLINE void step_of_rows(Pack<T> (&u)[D], T* e, const Move<T>& move) {
     for (uword c = 0; c < D; ++c) Uy += u[c] * broadcast<P>(move.y[c]);
   }
   const StepNumbers<T> numbers(move);
+  const P r = load<P>(e), rest = move.y ? r - Uy : r - Uz * numbers.back;
   P direction;
-  const P shift = move.y ? shift_of<T, true>(Uz, Uy, e, numbers, direction)
-                         : shift_of<T, false>(Uz, Uy, e, numbers, direction);
+  const P shift = shift_of<T>(Uz, r, rest, e, numbers, direction);
   GASG21_UNROLL
   for (uword c = 0; c < D; ++c) u[c] += shift * broadcast<P>(move.v[c]);
 }

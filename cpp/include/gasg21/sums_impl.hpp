@@ -2,6 +2,21 @@
 
 namespace gasg21::kernels::GASG21_SET {
 
+/// A step by values: a pointer to T might be changed by what is stored, and would be read again.
+template <class T, uword D>
+struct FixedStep {
+  T v[D], z[D], y[D], along, across, scale, back;
+
+  GASG21_INLINE explicit FixedStep(const Move<T>& move)
+      : along(move.along), across(move.across), scale(move.scale), back(move.back) {
+    for (uword c = 0; c < D; ++c) {
+      v[c] = move.v ? move.v[c] : T(0);
+      z[c] = move.z ? move.z[c] : T(0);
+      y[c] = move.y ? move.y[c] : T(0);
+    }
+  }
+};
+
 /// The step of some blocks, while a register of rows at a time stays in registers; adds to
 /// b = U_Omega'x (`moments`), to x'e when nothing is missing, and to the products of the first M
 /// columns.
@@ -41,23 +56,9 @@ GASG21_INLINE void take_blocks_by_one(T* U, uword n_blocks, const Move<T>& move,
   }
 }
 
-/// A step by values: a pointer to T might be changed by what is stored, and would be read again.
-template <class T, uword D>
-struct FixedStep {
-  T v[D], z[D], y[D], along, across, scale, back;
-
-  GASG21_INLINE explicit FixedStep(const Move<T>& move)
-      : along(move.along), across(move.across), scale(move.scale), back(move.back) {
-    for (uword c = 0; c < D; ++c) {
-      v[c] = move.v ? move.v[c] : T(0);
-      z[c] = move.z ? move.z[c] : T(0);
-      y[c] = move.y ? move.y[c] : T(0);
-    }
-  }
-};
-
 /// The same, without products, for K registers of rows, which are too many to be kept: read twice,
-/// they share what is read of v and z, and none waits for the others.
+/// they share what is read of v and z, and none waits for the others. `last` is looked at only when
+/// nothing moves.
 template <class T, uword D, int K, bool Full, bool Moving, bool Refined>
 GASG21_INLINE void take_registers(T* U, const FixedStep<T, D>& step, T* e, const T* last,
                                   const T* x, Pack<T> (&moments)[D], Pack<T>& across) {
@@ -114,19 +115,21 @@ GASG21_INLINE void take_blocks_by_four(T* U, uword n_blocks, const Move<T>& move
                                        Pack<T> (&moments)[D], Pack<T>& across) {
   constexpr uword L = block_rows<T>, parts = L / (bytes / sizeof(T)), at_once = 4 / parts;
   const FixedStep<T, D> fixed(move), *step = &fixed;
+  const auto e_at = [&](uword at) { return Moving ? e + at : nullptr; };
+  const auto last_at = [&](uword at) { return Full && !Moving ? last + at : nullptr; };
   uword block = 0;
   for (; block + at_once <= n_blocks; block += at_once) {
     GASG21_READ_AGAIN(step);
     const uword at = block * L;
     GASG21_UNROLL
     for (uword b = 0; b < at_once; ++b) GASG21_PREFETCH_L2(next + at + b * L);
-    take_registers<T, D, 4, Full, Moving, Refined>(U + at * D, *step, e + at, last + at, x + at,
+    take_registers<T, D, 4, Full, Moving, Refined>(U + at * D, *step, e_at(at), last_at(at), x + at,
                                                    moments, across);
   }
   for (; block < n_blocks; ++block) {
     const uword at = block * L;
-    take_registers<T, D, int(parts), Full, Moving, Refined>(U + at * D, *step, e + at, last + at,
-                                                            x + at, moments, across);
+    take_registers<T, D, int(parts), Full, Moving, Refined>(U + at * D, *step, e_at(at),
+                                                            last_at(at), x + at, moments, across);
   }
 }
 
