@@ -120,7 +120,7 @@ TEST_CASE_TEMPLATE("sums carries out the step, then sums what is observed", T, d
       CAPTURE(kind);
       Blocks<T> U(c.U);
       arma::Col<T> r = c.e;  // NaN where the vector before was not observed
-      if (kind > 0) r.elem(arma::find(c.e > T(0.7))).fill(quiet_nan<T>);
+      if (kind > 0 && missing > 0) r.elem(arma::find(c.e > T(0.7))).fill(quiet_nan<T>);
       Aligned<T> e = padded(r);
       const Aligned<T> x = padded(c.x);
       arma::Mat<T> G(d, d, arma::fill::zeros), expected = c.U;
@@ -212,6 +212,14 @@ TEST_CASE_TEMPLATE("observe counts, squares and copies; compact keeps what is ob
         CHECK(double(square) == doctest::Approx(double(arma::dot(c.zero_filled, c.zero_filled)))
                                     .epsilon(100 * double(eps<T>)));
         CHECK(support::same_bits<T>(arma::Col<T>(copy), c.x));
+        std::vector<T> other(n);
+        const T whole = kernels::observe_whole(c.x.memptr(), n, other.data());
+        if (count == n) {
+          CHECK(whole == square);
+          CHECK(support::same_bits<T>(arma::Col<T>(other), c.x));
+        } else {
+          CHECK(std::isnan(whole));
+        }
         kernels::compact(c.x.memptr(), n, rows.data(), values.data());
         CHECK(support::same_bits<uword>(arma::uvec(rows.data(), count), c.omega));
         CHECK(support::same_bits<T>(arma::Col<T>(values.data(), count), c.x.elem(c.omega)));

@@ -118,6 +118,26 @@ TEST_CASE_TEMPLATE("steps along other directions than the weights are plain step
   });
 }
 
+TEST_CASE_TEMPLATE("whole vectors may come between others", T, double, float) {
+  support::for_each_set([] {
+    for (const uword d : {1u, 5u, 14u}) {
+      CAPTURE(d);
+      Random random(d);
+      const uword n = 203;
+      Pair<T> pair(random_basis<T>(n, d, random));
+      double worst = 0;
+      for (int j = 0; j < 48; ++j) {  // near and far, whole or not, in all orders
+        arma::Col<T> x = gaussian<T>(n, random);
+        if (random.index(2)) x = pair.U * gaussian<T>(d, random) + T(1e-3) * x;
+        if (random.index(2)) x = only<T>(x, random_rows(n, 140, random));
+        worst = std::max(worst, pair.step(x, 0.3));
+        pair.U = pair.moving.matrix();  // or the two streams would part
+      }
+      CHECK(worst <= 3e4 * double(eps<T>));
+    }
+  });
+}
+
 TEST_CASE_TEMPLATE("vectors near and far, by thousands, leave the basis orthonormal", T, double,
                    float) {
   support::for_each_set([] {

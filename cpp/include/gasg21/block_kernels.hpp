@@ -32,8 +32,9 @@ struct Move {
 template <class T>
 struct BlockKernels {
   /// Carries out `move`, unless null; then G (d x d, lower triangle) and b (d) for x (padded, NaN =
-  /// missing). Without G when nothing of x is missing (G = null): it is I. Returns e'x, with the
-  /// direction e of the last step. `next` is the vector after x, to be fetched meanwhile.
+  /// missing). Without G when nothing of x is missing (G = null): it is I, and nothing of r may be
+  /// NaN. Returns e'x, with the direction e of the last step. `next` is the vector after x, to be
+  /// fetched meanwhile.
   T (*sums)(T* U, uword n_blocks, uword d, const Move<T>* move, const T* e, const T* x,
             const T* next, T* G, T* b, T* scratch);
   /// r = x - U w on Omega, NaN elsewhere; q = U_Omega'r; products = {r'r, r'e}.

@@ -73,7 +73,7 @@ class L1Fit {
   void move(MovingBasis<T>& U, Observation<T>& /*x*/, const arma::Col<T>& v, double theta) {
     moved_.assign(whole_blocks<T>(U.n()), T(0));
     std::copy(e_.begin(), e_.end(), moved_.begin());
-    U.move(moved_, T(1), nullptr, false, v, theta);
+    U.move(moved_, Rest::whole, T(1), nullptr, v, theta);
   }
 
   /// Pre: U'U = I up to rounding.  Post: U'e = 0 to rounding.

@@ -29,6 +29,10 @@ struct BasisLayout {
                              // errors; empty = 0
 };
 
+/// What r of a step is: NaN off Omega; without NaN; or, beyond that, such that what it has of U is
+/// no more than its rounding errors.
+enum class Rest { with_gaps, whole, whole_but_for_rounding };
+
 template <class T>
 class MovingBasis {
  public:
@@ -158,10 +162,9 @@ class MovingBasis {
 
   /// Notes a step along the geodesic of direction e v' by the angle theta, Eq. (9), where
   /// e = scale (r - U y), and 0 where r is NaN. Takes r (padded), and leaves the direction before
-  /// in its place. Where y is no more than the rounding errors of r (`slight`), U moves with it and
-  /// e is kept without. Pre: nothing is noted; U'e = 0, |e| = |v| = 1; if slight, nothing of r is
-  /// NaN.  Post: U'U = I up to rounding.
-  void move(Aligned<T>& r, T scale, const arma::Col<T>* y, bool slight, const arma::Col<T>& v,
+  /// in its place. Where y is no more than the rounding errors of r, U moves with it and e is kept
+  /// without. Pre: nothing is noted; U'e = 0, |e| = |v| = 1.  Post: U'U = I up to rounding.
+  void move(Aligned<T>& r, Rest rest, T scale, const arma::Col<T>* y, const arma::Col<T>& v,
             double theta) {
     const double half_sine = std::sin(theta / 2), half_cosine = std::cos(theta / 2);
     along_ = T(-2 * half_sine * half_sine);  // cos(theta) - 1 without cancellation
@@ -172,7 +175,8 @@ class MovingBasis {
     std::copy(v.begin(), v.end(), v_.begin());
     std::copy(v.begin(), v.end(), z_.begin());
     for (uword c = 0; c < d_; ++c) pull_[c] = across_ * v[c];
-    if (y) spare_product(*y, slight);
+    if (y) spare_product(*y, rest);
+    with_gaps_ = rest == Rest::with_gaps;
     e_.swap(r);
     moving_ = true;
   }
@@ -181,6 +185,7 @@ class MovingBasis {
   /// it is null: then nothing of x is missing, and G = I. x has n entries and is padded. Returns
   /// x'e with the direction e of the last step when nothing is missing.
   T sums(const T* x, T* G, T* b) {
+    if (with_gaps_ && !G) settle();  // the kernels for whole vectors look for no NaN
     const auto step = this->step();
     const T across = kernels().sums(blocks_.data(), n_blocks(), d_, moving_ ? &step : nullptr,
                                     e_.data(), x, next_ ? next_ : x, G, b, scratch_.data());
@@ -224,8 +229,9 @@ class MovingBasis {
   }
   /// For a step with y: where U y follows from U v, or need not be known by itself, the kernels sum
   /// one product of U less.
-  void spare_product(const arma::Col<T>& y, bool slight) {
-    if (slight) {  // along U v + across scale (r - U y) = U z + across e
+  void spare_product(const arma::Col<T>& y, Rest rest) {
+    if (rest ==
+        Rest::whole_but_for_rounding) {  // along U v + across scale (r - U y) = U z + across e
       for (uword c = 0; c < d_; ++c) z_[c] = along_ * v_[c] - across_ * scale_ * y[c];
       along_ = 1;
       refined_ = false;
@@ -249,7 +255,7 @@ class MovingBasis {
   uword n_, d_;
   Aligned<T> blocks_;
   Aligned<T> e_;  // the direction of the last step; r of it as long as it is only noted
-  bool moving_ = false, refined_ = false;
+  bool moving_ = false, refined_ = false, with_gaps_ = false;
   std::vector<T> v_, z_, y_, pull_;  // see kernels::Move
   T along_ = 0, across_ = 0, scale_ = 1, back_ = 0;
   Aligned<T> scratch_;

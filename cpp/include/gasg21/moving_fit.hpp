@@ -51,6 +51,7 @@ class MovingFit {
     r_is_x_ = false;
     if (x.count() <= d) return Solved::too_few_entries;
     const bool full = x.full();
+    rest_ = full ? Rest::whole : Rest::with_gaps;
     const T across = U.sums(x.dense(), full ? nullptr : G_.memptr(), w_.memptr());
     bool refine = true;
     if (full) {
@@ -61,7 +62,6 @@ class MovingFit {
         r_is_x_ = true;
         y_ = w_;
         refined_ = true;
-        slight_ = false;
         finish(rr, across - kernels::short_dot(U.pull().data(), w_.memptr(), d), x);
         return Solved::yes;
       }
@@ -86,10 +86,11 @@ class MovingFit {
         break;
       }  // else the difference would have few digits
     }
-    // U y is no more than r has of rounding errors, which are those of x. (Off Omega e is 0 without
-    // y, too: there it can't go with v.)
-    slight_ = full && kernels::short_dot(y_.memptr(), y_.memptr(), d) <=
-                          64 * eps * eps * x.dense_norm() * x.dense_norm();
+    // U y may be no more than r has of rounding errors, which are those of x. (Off Omega e is 0
+    // without y, too: there it can't go with v.)
+    if (full && kernels::short_dot(y_.memptr(), y_.memptr(), d) <=
+                    64 * eps * eps * x.dense_norm() * x.dense_norm())
+      rest_ = Rest::whole_but_for_rounding;
     finish(products[0], products[1], x);  // r'e differs from (r - U y)'e by rounding errors of x
     return Solved::yes;
   }
@@ -98,12 +99,12 @@ class MovingFit {
   /// exact. Post: x is used up.
   void move(MovingBasis<T>& U, Observation<T>& x, const arma::Col<T>& v, double theta) {
     if (r_is_x_) x.swap_dense(r_);
-    if (!on_rows_) return U.move(r_, scale_, refined_ ? &y_ : nullptr, slight_, v, theta);
+    if (!on_rows_) return U.move(r_, rest_, scale_, refined_ ? &y_ : nullptr, v, theta);
     for (uword k = 0; k < count_; ++k) r_[k] *= scale_;
     if (by_rows_) return U.move_rows(on_rows_, count_, r_.data(), v, theta);
     std::fill(e_.begin(), e_.end(), T(0));
     for (uword k = 0; k < count_; ++k) e_[on_rows_[k]] = r_[k];
-    U.move(e_, T(1), nullptr, false, v, theta);
+    U.move(e_, Rest::whole, T(1), nullptr, v, theta);
   }
 
  private:
@@ -188,6 +189,7 @@ class MovingFit {
     residual_ = careful_->residual();
     scale_ = 1 / residual_;
     refined_ = false;
+    rest_ = Rest::whole;
     std::fill(r_.begin(), r_.end(), T(0));
     T overlap = 0;
     for (uword k = 0; k < x.count(); ++k) {
@@ -201,12 +203,14 @@ class MovingFit {
 
   arma::Col<T> w_, y_;
   arma::Mat<T> G_;
-  Aligned<T> q_, r_;  // r has n entries, padded, NaN off Omega; or, by rows, those of Omega
+  Aligned<T> q_,
+      r_;  // r has n entries, padded, and is what rest_ says; or, by rows, those of Omega
   Aligned<T> gathered_, e_, scratch_;  // by rows: U_Omega, in blocks, the last direction on Omega
   const uword* on_rows_ = nullptr;     // Omega, or null when not gathered
   bool by_rows_ = false;               // the layout of the basis
   uword count_ = 0;
-  bool refined_ = false, slight_ = false, r_is_x_ = false;
+  bool refined_ = false, r_is_x_ = false;
+  Rest rest_ = Rest::whole;
   T residual_ = 0, scale_ = 1, squared_w_ = 0;
   double overlap_ = 0;
   std::optional<LeastSquares<T>> careful_;

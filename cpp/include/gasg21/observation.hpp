@@ -212,7 +212,10 @@ class Observation {
       has_dense_ = false;
       if (few()) return spherize(kernels::dot(values_.data(), values_.data(), count_));
     }
-    T square = kernels::observe(x.values, n_, dense_.data(), count_);
+    // If nothing was missing of the one before, most likely nothing is of this one.
+    T square = full() ? kernels::observe_whole(x.values, n_, dense_.data())
+                      : std::numeric_limits<T>::quiet_NaN();
+    if (square != square) square = kernels::observe(x.values, n_, dense_.data(), count_);
     if (x.mask || x.hidden) {
       hide(x);
       square = dense_square();

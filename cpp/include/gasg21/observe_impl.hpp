@@ -2,31 +2,51 @@
 
 namespace gasg21::kernels::GASG21_SET {
 
-/// out = x. Returns the sum of the squares of what is observed, and counts it.
+/// out = x for a register; adds the squares of what is observed and, unless Whole, counts it.
+template <class T, bool Whole>
+GASG21_INLINE void look_at(const T* x, T* out, Pack<T>& squares, Pack<T>& counts) {
+  using P = Pack<T>;
+  const P seen = load<P>(x), value = Whole ? seen : where_observed(seen, seen);
+  store(out, seen);
+  squares += value * value;
+  if constexpr (!Whole) counts += where_observed(seen, broadcast<P>(T(1)));
+}
+
+/// out = x. Returns the sum of the squares of what is observed, and counts it unless Whole: then
+/// nothing should be missing, or the sum is NaN.
+template <class T, bool Whole>
+GASG21_INLINE T look(const T* x, uword n, T* out, uword& count) {
+  constexpr uword lanes = bytes / sizeof(T);
+  Pack<T> squares[4] = {}, counts[4] = {};
+  uword i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    GASG21_UNROLL
+    for (int k = 0; k < 4; ++k)
+      look_at<T, Whole>(x + i + k * lanes, out + i + k * lanes, squares[k], counts[k]);
+  }
+  for (; i + lanes <= n; i += lanes) look_at<T, Whole>(x + i, out + i, squares[0], counts[0]);
+  if (i < n) {  // in a register, too: one by one the compiler would round it in either of two ways
+    T rest[lanes] = {};
+    std::copy(x + i, x + n, rest);
+    look_at<T, Whole>(rest, rest, squares[1], counts[1]);
+    std::copy(rest, rest + (n - i), out + i);
+  }
+  if constexpr (!Whole) {
+    count = 0;
+    for (const Pack<T>& each : counts) count += lane_count<T>(each);
+    count -= (lanes - (n - i)) % lanes;  // what `rest` has beyond x
+  }
+  return lane_sum<T>((squares[0] + squares[1]) + (squares[2] + squares[3]));
+}
+
 template <class T>
 T observe(const T* x, uword n, T* out, uword& count) {
-  using P = Pack<T>;
-  constexpr uword lanes = bytes / sizeof(T);
-  P counts[2] = {P{}, P{}}, squares[2] = {P{}, P{}};
-  const P one = broadcast<P>(T(1));
-  uword i = 0;
-  for (; i + 2 * lanes <= n; i += 2 * lanes) {
-    GASG21_UNROLL
-    for (int k = 0; k < 2; ++k) {
-      const P seen = load<P>(x + i + k * lanes), value = where_observed(seen, seen);
-      store(out + i + k * lanes, seen);
-      counts[k] += where_observed(seen, one);
-      squares[k] += value * value;
-    }
-  }
-  count = lane_count<T>(counts[0]) + lane_count<T>(counts[1]);
-  T square = lane_sum<T>(squares[0] + squares[1]);
-  for (; i < n; ++i) {
-    out[i] = x[i];
-    count += x[i] == x[i];
-    square += x[i] == x[i] ? x[i] * x[i] : T(0);
-  }
-  return square;
+  return look<T, false>(x, n, out, count);
+}
+template <class T>
+T observe_whole(const T* x, uword n, T* out) {
+  uword all = n;
+  return look<T, true>(x, n, out, all);
 }
 
 /// What is observed of x, and where. Returns how much it is.

@@ -16,23 +16,23 @@ struct StepNumbers {
 };
 
 /// The shift of a register of rows, along U z + across e, where U z is given, and r less what it
-/// has of U. Replaces r by the direction e, and gives it.
-template <class T>
+/// has of U. Replaces r by the direction e, and gives it. Whole: nothing of r is NaN.
+template <class T, bool Whole>
 GASG21_INLINE Pack<T> shift_of(const Pack<T>& Uz, const Pack<T>& r, const Pack<T>& rest, T* e,
                                const StepNumbers<T>& step, Pack<T>& direction) {
-  direction = where_observed(r, rest * step.scale);
+  direction = Whole ? rest * step.scale : where_observed(r, rest * step.scale);
   store(e, direction);
   return Uz * step.along + direction * step.across;
 }
-template <class T, bool Refined>
+template <class T, bool Refined, bool Whole>
 GASG21_INLINE Pack<T> shift_of(const Pack<T>& Uz, const Pack<T>& Uy, T* e,
                                const StepNumbers<T>& step, Pack<T>& direction) {
   const Pack<T> r = load<Pack<T> >(e);
-  return shift_of<T>(Uz, r, Refined ? r - Uy : r - Uz * step.back, e, step, direction);
+  return shift_of<T, Whole>(Uz, r, Refined ? r - Uy : r - Uz * step.back, e, step, direction);
 }
 
 /// A geodesic step for a register of rows, which is at u.
-template <class T, uword D>
+template <class T, uword D, bool Whole>
 GASG21_INLINE void step_of_rows(Pack<T> (&u)[D], T* e, const Move<T>& move) {
   using P = Pack<T>;
   P Uz = P{}, Uy = P{};
@@ -45,7 +45,7 @@ GASG21_INLINE void step_of_rows(Pack<T> (&u)[D], T* e, const Move<T>& move) {
   const StepNumbers<T> numbers(move);
   const P r = load<P>(e), rest = move.y ? r - Uy : r - Uz * numbers.back;
   P direction;
-  const P shift = shift_of<T>(Uz, r, rest, e, numbers, direction);
+  const P shift = shift_of<T, Whole>(Uz, r, rest, e, numbers, direction);
   GASG21_UNROLL
   for (uword c = 0; c < D; ++c) u[c] += shift * broadcast<P>(move.v[c]);
 }
@@ -53,7 +53,7 @@ GASG21_INLINE void step_of_rows(Pack<T> (&u)[D], T* e, const Move<T>& move) {
 // The same for K registers of rows at a time, which lie at u[0], u[1], ...
 
 /// The first half: the shift, which v is multiplied with.
-template <class T, int K>
+template <class T, bool Whole, int K>
 GASG21_INLINE void find_shift(T* const (&u)[K], T* const (&e)[K], uword d, const Move<T>& move,
                               Pack<T> (&shift)[K]) {
   using P = Pack<T>;
@@ -77,7 +77,7 @@ GASG21_INLINE void find_shift(T* const (&u)[K], T* const (&e)[K], uword d, const
     }
     GASG21_UNROLL
     for (int k = 0; k < K; ++k)
-      shift[k] = shift_of<T, true>(Uz[k], Uy[k], e[k], numbers, direction);
+      shift[k] = shift_of<T, true, Whole>(Uz[k], Uy[k], e[k], numbers, direction);
   } else {
     for (uword c = 0; c < d; ++c) {
       const P z = broadcast<P>(move.z[c]);
@@ -85,7 +85,8 @@ GASG21_INLINE void find_shift(T* const (&u)[K], T* const (&e)[K], uword d, const
       for (int k = 0; k < K; ++k) Uz[k] += load<P>(u[k] + c * L) * z;
     }
     GASG21_UNROLL
-    for (int k = 0; k < K; ++k) shift[k] = shift_of<T, false>(Uz[k], P{}, e[k], numbers, direction);
+    for (int k = 0; k < K; ++k)
+      shift[k] = shift_of<T, false, Whole>(Uz[k], P{}, e[k], numbers, direction);
   }
 }
 
@@ -94,7 +95,7 @@ GASG21_INLINE void carry_rows(T* const (&u)[K], T* const (&e)[K], uword d, const
   using P = Pack<T>;
   constexpr uword L = block_rows<T>;
   P shift[K];
-  find_shift<T>(u, e, d, move, shift);
+  find_shift<T, false>(u, e, d, move, shift);
   for (uword c = 0; c < d; ++c) {
     const P v = broadcast<P>(move.v[c]);
     GASG21_UNROLL

@@ -3,16 +3,16 @@
 namespace gasg21::kernels::GASG21_SET {
 
 /// A step by values: a pointer to T might be changed by what is stored, and would be read again.
-template <class T, uword D>
+template <class T, uword D, bool Moving, bool Refined>
 struct FixedStep {
   T v[D], z[D], y[D], along, across, scale, back;
 
   GASG21_INLINE explicit FixedStep(const Move<T>& move)
       : along(move.along), across(move.across), scale(move.scale), back(move.back) {
     for (uword c = 0; c < D; ++c) {
-      v[c] = move.v ? move.v[c] : T(0);
-      z[c] = move.z ? move.z[c] : T(0);
-      y[c] = move.y ? move.y[c] : T(0);
+      v[c] = Moving ? move.v[c] : T(0);
+      z[c] = Moving ? move.z[c] : T(0);
+      y[c] = Refined ? move.y[c] : T(0);
     }
   }
 };
@@ -37,7 +37,7 @@ GASG21_INLINE void take_blocks_by_one(T* U, uword n_blocks, const Move<T>& move,
       GASG21_UNROLL
       for (uword c = 0; c < D; ++c) u[c] = load<P>(rows + c * L);
       if constexpr (Moving) {
-        step_of_rows<T, D>(u, e + at, move);
+        step_of_rows<T, D, Full>(u, e + at, move);
         GASG21_UNROLL
         for (uword c = 0; c < D; ++c) store(rows + c * L, u[c]);
       }
@@ -60,8 +60,9 @@ GASG21_INLINE void take_blocks_by_one(T* U, uword n_blocks, const Move<T>& move,
 /// they share what is read of v and z, and none waits for the others. `last` is looked at only when
 /// nothing moves.
 template <class T, uword D, int K, bool Full, bool Moving, bool Refined>
-GASG21_INLINE void take_registers(T* U, const FixedStep<T, D>& step, T* e, const T* last,
-                                  const T* x, Pack<T> (&moments)[D], Pack<T>& across) {
+GASG21_INLINE void take_registers(T* U, const FixedStep<T, D, Moving, Refined>& step, T* e,
+                                  const T* last, const T* x, Pack<T> (&moments)[D],
+                                  Pack<T>& across) {
   using P = Pack<T>;
   constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T), parts = L / lanes;
   const auto rows = [&](int k) { return U + uword(k) / parts * D * L + uword(k) % parts * lanes; };
@@ -84,7 +85,7 @@ GASG21_INLINE void take_registers(T* U, const FixedStep<T, D>& step, T* e, const
     GASG21_UNROLL
     for (int k = 0; k < K; ++k) {
       P direction;
-      shift[k] = shift_of<T, Refined>(Uz[k], Uy[k], e + k * lanes, numbers, direction);
+      shift[k] = shift_of<T, Refined, Full>(Uz[k], Uy[k], e + k * lanes, numbers, direction);
       if constexpr (Full) across += load<P>(x + k * lanes) * direction;
     }
   }
@@ -114,7 +115,7 @@ GASG21_INLINE void take_blocks_by_four(T* U, uword n_blocks, const Move<T>& move
                                        const T* last, const T* x, const T* next,
                                        Pack<T> (&moments)[D], Pack<T>& across) {
   constexpr uword L = block_rows<T>, parts = L / (bytes / sizeof(T)), at_once = 4 / parts;
-  const FixedStep<T, D> fixed(move), *step = &fixed;
+  const FixedStep<T, D, Moving, Refined> fixed(move), *step = &fixed;
   const auto e_at = [&](uword at) { return Moving ? e + at : nullptr; };
   const auto last_at = [&](uword at) { return Full && !Moving ? last + at : nullptr; };
   uword block = 0;
@@ -228,7 +229,7 @@ GASG21_INLINE void take_rows(T* const (&u)[K], T* const (&e)[K], const T* const 
   using P = Pack<T>;
   constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T);
   P shift[K], value[K];
-  if constexpr (Moving) find_shift<T>(u, e, d, *move, shift);
+  if constexpr (Moving) find_shift<T, Full>(u, e, d, *move, shift);
   GASG21_UNROLL
   for (int k = 0; k < K; ++k) {
     const P seen = load<P>(x[k]);
