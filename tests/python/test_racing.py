@@ -40,7 +40,7 @@ def test_a_stream_is_timed_over_the_vectors_that_it_needs(method):
     found = race({method: 50_000}, PROBLEM, ANGLE, 0)[method]
     assert found["reached"]
     angles = []
-    for count in (found["count"] - 20, found["count"]):
+    for count in (found["count"] - 1, found["count"]):
         stream = tracker(method, 60, 3, 0)
         for order in passes(stream, 60, count):
             stream.consume(PROBLEM.data, None, order)
@@ -89,6 +89,13 @@ def test_short_runs_are_repeated_in_turns_and_the_least_counts(monkeypatch):
     seconds |= {"a": iter([0.1] * 10), "b": iter([0.1] * 10)}
     race({"a": 1, "b": 1}, PROBLEM, 1.0, 0)
     assert calls == ["a", "a", "b", "b"] * 5
+
+
+def test_very_short_runs_are_repeated_for_a_while(monkeypatch):
+    monkeypatch.setattr(_racing, "_runner", lambda *_: lambda: (calls.append(1), (_racing.TURN / 8, 7, 0.5))[1])
+    calls = []
+    assert race({"a": 1}, PROBLEM, 1.0, 0)["a"]["seconds"] == _racing.TURN / 8
+    assert len(calls) == 8 * _racing.ROUNDS
 
 
 def test_medians_count_who_arrived():
