@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def digest(chapters: list[Chapter]) -> str:
-    """Return the experiments with their verdicts and times, the claims that do not hold, and the figures."""
+    """Return the experiments with their verdicts and times, the claims that are not seen to hold, and the figures."""
     claims = [claim for entry in chapters for claim in entry.claims]
     parts = [
         "# The paper's experiments: results",
@@ -23,9 +23,11 @@ def digest(chapters: list[Chapter]) -> str:
         "\n".join(sorted({f"- {provenance(entry)}" for entry in chapters if entry.record})),
         experiments_table(chapters),
         "## Claims that do not hold",
-        "\n".join(failures(chapters)) or "None.",
+        "\n".join(with_verdict(chapters, Verdict.FAILS)) or "None.",
+        "## Claims that can't be checked",
+        "\n".join(with_verdict(chapters, Verdict.UNCHECKED)) or "None.",
         "## Figures",
-        *(f"![{plain(image.alternative)}](figures/{image.stem}.png)" for entry in chapters for image in entry.pictures),
+        *(f"![{plain(image.alternative)}](figures/{image.stem}.png)" for entry in chapters for image in entry.files),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -50,14 +52,19 @@ def experiments_table(chapters: list[Chapter]) -> str:
     return "\n".join(rows)
 
 
-def failures(chapters: list[Chapter]) -> list[str]:
-    """Return the claims that do not hold, with the reason."""
+def with_verdict(chapters: list[Chapter], verdict: Verdict) -> list[str]:
+    """Return the claims with this verdict, with the reason."""
     return [
-        f"- `{entry.name}`: {plain(claim.text)} Paper: {plain(claim.paper)}. Ours: {plain(claim.ours)}. {plain(claim.reason)}".strip()
+        f"- `{entry.name}`: {closed(claim.sentence)} Paper: {closed(claim.paper)} Ours: {closed(claim.ours or '-')} {plain(claim.reason)}".strip()
         for entry in chapters
         for claim in entry.claims
-        if claim.verdict is Verdict.FAILS
+        if claim.verdict is verdict
     ]
+
+
+def closed(text: str) -> str:
+    """Return a plain text that ends with a full stop."""
+    return plain(text) + ("" if text.rstrip().endswith((".", "?", "!")) else ".")
 
 
 def plain(text: str) -> str:

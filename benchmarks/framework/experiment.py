@@ -27,18 +27,24 @@ class Verdict(str, Enum):
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the paper, its value there, ours, and the verdict computed from the results."""
+    """A sentence of the paper, or one of our own, its value there, ours, and the verdict computed from the results."""
 
     text: str
     paper: str
     ours: str
     verdict: Verdict
     reason: str = ""  # why it can't be checked, or why it likely fails
+    own: bool = False  # not said in the paper: what we ask of it besides
 
     def __post_init__(self) -> None:
         if self.verdict is Verdict.UNCHECKED and not self.reason:
             message = f"a claim that can't be checked needs a reason: {self.text}"
             raise ValueError(message)
+
+    @property
+    def sentence(self) -> str:
+        """Return the text, marked where it is not the paper's."""
+        return f"{self.text} [ours, not said in the paper]" if self.own else self.text
 
 
 @dataclass(frozen=True)

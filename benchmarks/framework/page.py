@@ -35,9 +35,9 @@ def render(chapters: list[Chapter]) -> str:
 <body>
 <header>
 <h1>{TITLE}</h1>
-<p>Every figure, table and claim of J. He and Y. Zhang, “Adaptive Stochastic Gradient Descent on the Grassmannian for
+<p>Every figure and table, and the claims about them, of J. He and Y. Zhang, “Adaptive Stochastic Gradient Descent on the Grassmannian for
 Robust Low-Rank Subspace Recovery and Clustering” (arXiv:1412.4044), run again. <em>Paper mode</em> is the paper's
-algorithm (<code>scaling=False, polish=False</code>), <em>scaled</em> the defaults of gasg21.</p>
+algorithm (<code>scaling=False, polish=False</code>, of K subspaces also <code>init="farthest"</code>), <em>scaled</em> the defaults of gasg21.</p>
 {notice(chapters)}
 </header>
 <main>
@@ -75,7 +75,8 @@ def overview(chapters: list[Chapter]) -> str:
     return f"""<h2>Summary</h2>
 <ul class="counts">{counts}</ul>
 {contents(chapters)}
-<h2 id="claims">All claims of the paper</h2>
+<h2 id="claims">All claims</h2>
+<p>What the paper says, judged in paper mode and, where it is marked so, for the defaults of gasg21.</p>
 <div class="summary">{claims_table(groups)}</div>
 """
 
@@ -112,7 +113,7 @@ def claim_row(claim: Claim, with_reason: bool = True) -> str:
     """Return a claim as a row."""
     reason = f'<span class="reason">{escape(claim.reason)}</span>' if claim.reason and with_reason else ""
     return (
-        f'<tr><td>{escape(claim.text)}</td><td data-name="paper">{escape(claim.paper)}</td>'
+        f'<tr><td>{escape(claim.sentence)}</td><td data-name="paper">{escape(claim.paper)}</td>'
         f'<td data-name="ours">{escape(claim.ours or "-")}</td><td>{verdict_text(claim.verdict)}{reason}</td></tr>\n'
     )
 

@@ -46,6 +46,7 @@ class Chapter:
     claims: list[Claim] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
     pictures: list[Picture] = field(default_factory=list)
+    files: list[Picture] = field(default_factory=list)  # the same, without what may not be passed on
 
     @property
     def name(self) -> str:
@@ -85,7 +86,9 @@ def chapter(experiment: Experiment, directory: Path) -> Chapter:
     results = record["results"]
     try:
         drawn = pictures_of(experiment, results)
-        return Chapter(experiment, record, "", experiment.claims(results), experiment.tables(results), drawn)
+        private = records.PICTURES in results
+        files = pictures_of(experiment, records.without_pictures(results)) if private else drawn
+        return Chapter(experiment, record, "", experiment.claims(results), experiment.tables(results), drawn, files)
     except Exception as error:  # the other experiments are still shown
         traceback.print_exc(file=sys.stderr)
         return Chapter(experiment, record, f"{FAILED}: its result can't be shown: {summary(error)}")
@@ -101,9 +104,7 @@ def write(known: list[Experiment], directory: Path, output: Path) -> int:
     figures = directory / "figures"
     figures.mkdir(parents=True, exist_ok=True)
     for entry in shown:
-        results = entry.record["results"]
-        private = records.PICTURES in results  # the page may show the data, the files may not
-        for image in pictures_of(entry.experiment, records.without_pictures(results)) if private else entry.pictures:
+        for image in entry.files:
             (figures / f"{image.stem}.png").write_bytes(image.png)
     (directory / "README.md").write_text(digest.digest(chapters), encoding="utf-8")
     output.parent.mkdir(parents=True, exist_ok=True)

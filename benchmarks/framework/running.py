@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from textwrap import shorten
 
+from joblib import parallel_config
 from threadpoolctl import threadpool_limits
 
 from benchmarks.framework import records
@@ -94,7 +95,7 @@ def measured(experiment: Experiment, options: Options, seeds: int) -> records.Re
         print(f"   {duration(time.perf_counter() - begin):>7}  {line}", flush=True)
 
     try:
-        with threadpool_limits(1):
+        with threadpool_limits(1), parallel_config(n_jobs=1):  # of BLAS, and of gasg21
             results = experiment.run(Context(options.quick, seeds, options.data, say))
         outcome = {"state": DONE, "results": records.plain(results)}
     except MissingData as missing:

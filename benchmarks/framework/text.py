@@ -46,7 +46,7 @@ def claim_text(claim: Claim) -> str:
     """Return a claim, the paper's value, ours and the verdict."""
     verdict = claim.verdict.value + (f": {claim.reason}" if claim.reason else "")
     facts = f"   paper: {claim.paper}\n   ours:  {claim.ours or '-'}\n   {verdict}"
-    return f"{SIGNS[claim.verdict]}  {claim.text}\n{facts}"
+    return f"{SIGNS[claim.verdict]}  {claim.sentence}\n{facts}"
 
 
 def counts_text(claims: list[Claim]) -> str:

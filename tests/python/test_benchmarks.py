@@ -7,11 +7,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from threadpoolctl import threadpool_info
 
 from benchmarks.__main__ import main
 from benchmarks.framework import records
 from benchmarks.framework.experiment import Claim, MissingData, Table, Verdict
 from fake_experiment import fake, run
+from gasg21._threads import n_threads
 
 ROOT = Path(__file__).parents[2]
 
@@ -82,6 +84,23 @@ def test_a_result_says_where_it_comes_from(directory):
     assert record["results"] == {"curve": [1.0, 0.1, 0.01, 0.001, 0.0001], "seeds": [90000, 90001, 90002]}
     assert record["duration"] >= 0
     assert records.age(record) == "just made"
+
+
+def test_all_methods_have_one_thread(directory):
+    threads = []
+
+    def look(context):
+        threads.extend([n_threads(), *(pool["num_threads"] for pool in threadpool_info())])
+        return run(context)
+
+    assert start(directory, [fake(run=look)], "fake") == 0
+    assert set(threads) == {1}
+
+
+def test_what_the_paper_does_not_say_is_marked(directory, capsys):
+    own = Claim("We go further", "not stated", "far", Verdict.HOLDS, own=True)
+    start(directory, [fake(claims=lambda results: [own])], "fake")
+    assert "✓  We go further [ours, not said in the paper]" in capsys.readouterr().out
 
 
 def test_the_number_of_seeds(directory):

@@ -159,7 +159,8 @@ def test_the_digest(report):
     assert "Of 6 claims 2 hold, 2 do not, 2 can't be checked." in text
     assert "| Fig. 4 | `first-one` | 1 | 1 | 1 | 0.0 s |" in text
     assert "| Fig. 6 | `never-run` |  |  |  | not run: no result is stored |" in text
-    assert "- `second`: It is \\<100 times faster Paper: 100. Ours: 7. the other is fast too" in text
+    assert "- `second`: It is \\<100 times faster. Paper: 100. Ours: 7. the other is fast too" in text
+    assert "- `second`: The image shows it. Paper: unknown. Ours: unknown. the image is not at hand" in text
     for path in re.findall(r"\]\((.*?)\)", text):
         assert (report.parent / path).exists()
 
