@@ -72,11 +72,11 @@ SETTINGS = {
     "d": D,
     PAPER_GASG21: "scaling=False, polish=False, init='random', max_passes=11 (5104 updates; the paper: 5000), tol=0",
     SCALED_GASG21: "defaults",
-    "REAPER": "spherize=True, max_iter=50, as in the paper",
-    "OP": "OutlierPursuit, regularization='published', max_iter=50, as in the paper",
+    "REAPER": "max_iter=50, as in the paper; spherize=True, our choice",
+    "OP": "OutlierPursuit, max_iter=50, as in the paper; regularization='published', our choice",
     "PCA": "defaults",
 }
-FIVE = "The paper has ten persons; the file at hand has the first five (the row of PCA agrees)."
+PERSONS = len(PAPER_RESIDUALS["PCA"])  # of the paper
 
 
 def load(context: Context) -> Any:
@@ -85,6 +85,20 @@ def load(context: Context) -> Any:
     if context.data is None or not path.is_file():
         raise MissingData(WHERE)
     return load_faces(path)
+
+
+def left_out(count: int) -> str:
+    """Return the numbers of the paper's persons that were not run, in words; empty if all were."""
+    first = count + 1
+    return "" if count >= PERSONS else str(PERSONS) if first == PERSONS else f"{first} to {PERSONS}"
+
+
+def fewer(count: int) -> str:
+    """Return which of the paper's persons were run, if not all."""
+    if not left_out(count):
+        return ""
+    run = "only its first was" if count == 1 else f"its first {count} were"
+    return f"The paper has {PERSONS} persons; {run} run, as the row of PCA among the residuals shows."
 
 
 def with_background(images: Any, person: int) -> Any:

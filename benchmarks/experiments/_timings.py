@@ -1,4 +1,4 @@
-"""What the experiments on running time share: verdicts, ratios, the table and the figure."""
+"""What the experiments on running time share: verdicts, ratios, the table and the figure; and how matrices are made."""
 
 from __future__ import annotations
 
@@ -11,7 +11,13 @@ from benchmarks.framework.experiment import Table, Verdict
 Times = dict[str, list[dict[str, Any]]]  # method -> what `_racing.medians` says at each point
 
 NEEDS_FULL = "needs the full run: quick mode takes smaller problems"
-OTHER_MACHINE = "the paper's seconds are those of MATLAB on a laptop of its time"
+OTHER_MACHINE = "the paper's seconds are those of MATLAB and C++ on a laptop of its time"
+BOUND = (
+    "an upper bound, judged on this machine"  # of seconds; others than upper bounds can't be checked on another machine
+)
+FACTORS = (
+    "of the inliers, by orthonormal factors; the paper's factors are Gaussian, and columns are replaced afterwards"
+)
 
 
 def judged(results: dict[str, Any], good: bool, reason: str = "") -> tuple[Verdict, str]:

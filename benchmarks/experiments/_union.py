@@ -15,9 +15,11 @@ from gasg21.exceptions import ConvergenceWarning
 
 K, D, N, MEMBERS, OBSERVED = 20, 3, 100, 50, 0.7
 FOUND = 1e-3  # an angle at which a subspace counts as identified; lost ones are at 0.1 and more
+# What the paper does not state: see UnionPlan.rule in python/gasg21/_union.py.
+FIRST_STEP = "largest step min(0.1, half the median residual at the start)"
 SETTINGS = {
     "problem": f"K = {K} subspaces, d = {D}, n = {N}, {MEMBERS} inliers each, Gaussian outliers added, {OBSERVED:.0%} of the entries observed",
-    "ours, paper mode": "init='farthest', scaling=False, polish=False, n_candidates=Q, tol=0",
+    "ours, paper mode": f"init='farthest', scaling=False, polish=False, n_candidates=Q, tol=0; {FIRST_STEP}",
     "ours, scaled": "defaults (init='density', scaling, polish and repair), n_candidates=Q",
     "identified": f"angle at most {FOUND:g}",
 }
@@ -78,6 +80,11 @@ def summary(runs: list[Any]) -> dict[str, float]:
         "largest median": float(np.median(angles, axis=1).max()),
         "lost": float((angles > FOUND).sum(axis=1).mean()),
     }
+
+
+def lost_at(rows: dict[int, dict[str, float]]) -> str:
+    """Return how many subspaces are lost in a run, for each Q / K."""
+    return "Of 20 subspaces lost in a run: " + ", ".join(f"{row['lost']:.1f} at {q} K" for q, row in rows.items()) + "."
 
 
 def power(value: float) -> str:

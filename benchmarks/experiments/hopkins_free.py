@@ -2,8 +2,7 @@
 
 Trajectories of points on moving bodies are clustered by motion; each motion is a linear subspace of dimension 4. K-GASG21 with Q = K to 70 K
 candidates and 20 passes, LBF with 70 K and 200 K, LRR, and beside the paper SSC, LBF with affine flats, and K-GASG21 with `whiten` and
-`n_ensemble`. 79 of the 155 sequences are at hand, so that the paper's means over all can't be checked as such; how the methods compare can. They are
-the easier half.
+`n_ensemble`. Where not all of the 155 sequences are at hand, the paper's means over all can't be checked as such; how the methods compare can.
 """
 
 from __future__ import annotations
@@ -20,9 +19,10 @@ from benchmarks.framework.experiment import Claim, Context, Table
 LABELS = ("tbl:hopkins_free",)
 TITLE = "Hopkins 155 without outliers"
 DATA: tuple[str, ...] = ("hopkins155",)
-SEEDS = 3
+SEEDS = 5
 SETTINGS = hopkins.SETTINGS
 QS = [1, 5, 10, 20, 40, 70]
+FASTER = 4  # times, says the paper
 PAPER = {  # mean and median error of checkerboard, traffic, articulated, all
     2: {
         "K-GASG21 (Q=K)": (6.33, 2.15, 0.91, 0.00, 5.39, 0.00, 4.88, 0.86),
@@ -93,14 +93,16 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     lrr = hopkins.means(results, hopkins.LRR_NAME)
     judged.append(
         judge(
-            "LRR achieves overall better segmentation performance (whiten=True, n_ensemble=20).",
+            "K-GASG21 with whiten=True and n_ensemble=20 achieves better segmentation performance than LRR.",
             f"LRR {hopkins.said(told(hopkins.LRR_NAME))}, K-GASG21 (Q=10K) {hopkins.said(told('K-GASG21 (Q=10K)'))}",
             f"LRR {hopkins.said(lrr)}, ours {hopkins.said(best)}",
-            all(a < b for a, b in zip(lrr, best, strict=True)),
-            f"Whitening and an ensemble do better than LRR. {hopkins.CHOSEN}",
-            hopkins.subset(results),
+            all(a < b for a, b in zip(best, lrr, strict=True)),
+            f"K-GASG21 less LRR: {hopkins.difference(results, hopkins.ENSEMBLE, hopkins.LRR_NAME)}.",
+            f"{hopkins.CHOSEN} {hopkins.subset(results)}",
+            own=True,
         )
     )
+    judged.append(lbf_claim(results))
     judged += [speed_claim(results, mode) for mode in (hopkins.PAPER_MODE, hopkins.SCALED)]
     judged = [hopkins.decided(results, claim) for claim in judged] + [memory_claim(results)]
     for name in ("K-GASG21 (Q=10K)", hopkins.LBF_70, hopkins.LRR_NAME):
@@ -111,7 +113,8 @@ def claims(results: dict[str, Any]) -> list[Claim]:
 
 def error_claims(results: dict[str, Any], mode: str) -> list[Claim]:
     """Judge the errors of K-GASG21 in one mode."""
-    few, ten, many = (hopkins.means(results, f"{hopkins.name_of(q)}, {mode}") for q in (1, 10, 70))
+    few_name, ten_name, many_name = (f"{hopkins.name_of(q)}, {mode}" for q in (1, 10, 70))
+    few, ten, many = (hopkins.means(results, name) for name in (few_name, ten_name, many_name))
     lbf, lrr = (hopkins.means(results, name) for name in (hopkins.LBF_70, hopkins.LRR_NAME))
     where = hopkins.subset(results)
     return [
@@ -120,9 +123,7 @@ def error_claims(results: dict[str, Any], mode: str) -> list[Claim]:
             f"{hopkins.said(told('K-GASG21 (Q=K)'))} with K, {hopkins.said(told('K-GASG21 (Q=10K)'))} with 10 K",
             f"{hopkins.said(few)} with K, {hopkins.said(ten)} with 10 K",
             all(a < b for a, b in zip(ten, few, strict=True)),
-            "The repair of the scaled mode finds what few candidates miss: fewer are enough."
-            if mode == hopkins.SCALED
-            else rough(results, mode),
+            f"Q = 10 K less Q = K: {hopkins.difference(results, ten_name, few_name)}.",
             where,
         ),
         judge(
@@ -130,7 +131,7 @@ def error_claims(results: dict[str, Any], mode: str) -> list[Claim]:
             f"{hopkins.said(told('K-GASG21 (Q=10K)'))} against {hopkins.said(told(hopkins.LBF_70))}",
             f"{hopkins.said(ten)} against {hopkins.said(lbf)}",
             all(a < b for a, b in zip(ten, lbf, strict=True)),
-            rough(results, mode),
+            f"Q = 10 K less LBF: {hopkins.difference(results, ten_name, hopkins.LBF_70)}.",
             where,
         ),
         judge(
@@ -142,7 +143,7 @@ def error_claims(results: dict[str, Any], mode: str) -> list[Claim]:
                 and abs(many[1] - ten[1]) <= 2
                 and all(max(a, b) < c for a, b, c in zip(ten, many, lbf, strict=True))
             ),
-            rough(results, mode),
+            f"Q = 70 K less Q = 10 K: {hopkins.difference(results, many_name, ten_name)}. LBF: {hopkins.said(lbf)}.",
             where,
         ),
         judge(
@@ -150,18 +151,23 @@ def error_claims(results: dict[str, Any], mode: str) -> list[Claim]:
             f"{hopkins.said(told(hopkins.LRR_NAME))} against {hopkins.said(told('K-GASG21 (Q=10K)'))}",
             f"{hopkins.said(lrr)} against {hopkins.said(ten)}",
             all(a < b for a, b in zip(lrr, ten, strict=True)),
-            "K-GASG21 is the better one here, for two motions, three or both.",
+            f"LRR less K-GASG21: {hopkins.difference(results, hopkins.LRR_NAME, ten_name)}.",
             where,
         ),
     ]
 
 
-def rough(results: dict[str, Any], mode: str) -> str:
-    """Return how rough the means are."""
-    errors = [hopkins.standard_error(results, f"K-GASG21 (Q=10K), {mode}", motions) for motions in (2, 3)]
-    return (
-        f"Few sequences with errors of tens of per cent decide the means: their standard errors are {errors[0]:.1f} and "
-        f"{errors[1]:.1f} points."
+def lbf_claim(results: dict[str, Any]) -> Claim:
+    """Judge whether LBF, unlike K-GASG21, improves with more candidates."""
+    few, many = (hopkins.means(results, name) for name in (hopkins.LBF_70, hopkins.LBF_200))
+    return judge(
+        '"unlike LBF, if the candidates are selected enough, sampling more candidates won\'t lead to improving the clustering performance": '
+        "LBF does improve, from Q = 70 K to 200 K.",
+        f"{hopkins.said(told(hopkins.LBF_70))}, then {hopkins.said(told(hopkins.LBF_200))}: worse in the paper's own table",
+        f"{hopkins.said(few)}, then {hopkins.said(many)}",
+        all(a > b for a, b in zip(few, many, strict=True)),
+        f"LBF, 200 K less 70 K: {hopkins.difference(results, hopkins.LBF_200, hopkins.LBF_70)}.",
+        f"Q is at most the number of samples. {hopkins.subset(results)}",
     )
 
 
@@ -172,13 +178,18 @@ def speed_claim(results: dict[str, Any], mode: str) -> Claim:
     ratios = {name: seconds[name] / ours for name in (hopkins.LBF_70, hopkins.LRR_NAME)}
     paper = [SECONDS[name] / SECONDS["K-GASG21 (Q=10K)"] for name in ratios]
     return judge(
-        f"Our approach is at least 4 times faster than these competitors ({mode}, Q = 10 K).",
+        f"Our approach is at least {FASTER} times faster than these competitors ({mode}, Q = 10 K).",
         f"LBF {paper[0]:.1f} times as long, LRR {paper[1]:.1f} times",
-        ", ".join(f"{name} {ratio:.1f} times as long" for name, ratio in ratios.items()) + f" as {ours:.2f} s",
-        min(ratios.values()) >= 4,
+        ", ".join(f"{name} {times(ratio)} times as long" for name, ratio in ratios.items()) + f" as {ours:.2f} s",
+        min(ratios.values()) >= FASTER,
         "Our LBF fits all neighbourhoods of a size in one batch and takes a fraction of the time that the paper's took beside its K-GASG21.",
         "Errors reached: see the tables.",
     )
+
+
+def times(ratio: float) -> str:
+    """Return a ratio, with another digit where it is within 5 % of what decides."""
+    return f"{ratio:.{2 if abs(ratio / FASTER - 1) <= 0.05 else 1}f}"
 
 
 def memory_claim(results: dict[str, Any]) -> Claim:

@@ -30,7 +30,7 @@ MODES: dict[str, dict[str, Any]] = {
 }
 SETTINGS = {
     "problem": union.SETTINGS["problem"] + ", 50 % outliers",
-    "ours, paper mode": "init='farthest', n_candidates=200, scaling=False, 20 passes of partial_fit",
+    "ours, paper mode": f"init='farthest', n_candidates=200, scaling=False, 20 passes of partial_fit; {union.FIRST_STEP}",
     "ours, scaled": "defaults, 20 passes of partial_fit",
     "shown": "the first seed; residuals thinned to 200 a curve",
 }

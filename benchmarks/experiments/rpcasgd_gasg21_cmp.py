@@ -2,8 +2,9 @@
 
 The paper's setting: rank 5, size 100 x 200 with 100 inliers and 100 outliers, nothing missing, condition numbers 1, 8
 and 15; GASG21 and Robust-MD along the stream. Ours: singular values evenly spaced between 1 and the condition number,
-outliers of the inliers' scale, shuffled passes; Robust-MD with its authors' step 1 / sqrt(t). Vectors to 1e-6 are
-looked for every 20, in five times as many seeds. `--quick` takes 4000 samples of Robust-MD instead of 20 000.
+those of the inliers, with orthonormal factors (the paper: Gaussian factors, columns replaced afterwards), outliers of the
+inliers' scale, shuffled passes; Robust-MD with its authors' step 1 / sqrt(t). Vectors to 1e-6 are looked for every 20,
+in five times as many seeds. `--quick` takes 4000 samples of Robust-MD instead of 20 000.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.experiments._drawing import MIRROR, STYLES, legend_below, panels
 from benchmarks.experiments._streams import PAPER, SCALED, angles_along, rounded, tracker, vectors_to
+from benchmarks.experiments._timings import FACTORS
 from benchmarks.framework.experiment import Claim, Context, Table, Verdict
 from gasg21.baselines import RobustMD
 from gasg21.datasets import make_low_rank
@@ -30,13 +32,14 @@ CONDITIONS = (1, 8, 15)
 MODES = (PAPER, SCALED)
 SETTINGS: dict[str, Any] = {
     "matrix": "100 x 200 (200 samples of 100 features), d = 5, complete, 50 % outliers",
-    "condition numbers": "1, 8, 15; singular values evenly spaced",
+    "condition numbers": f"1, 8, 15; singular values evenly spaced; {FACTORS}",
     "vectors": "30 000 (GASG21), 20 000 (Robust-MD)",
     "GASG21": "paper mode: eta_0 = 0.5, mu_max = 15; scaled: eta_0 = 1, mu_max = 6; streams only, no polish",
     "Robust-MD": "the authors' step 1 / sqrt(t), unit-length samples",
     "time": "CPU, one thread",
 }
 EVERY, LENGTH, LIMIT, ANGLE = 200, 30_000, 60_000, 1e-6
+TOLERATED = 3  # times the vectors of condition 1, asked of both modes
 MORE = 5  # times as many seeds for the vectors to 1e-6, which are cheap and vary
 
 
@@ -116,13 +119,19 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             "more vectors at 1, 8, 15",
             f"vectors to 1e-6, paper mode: {_numbers(paper)}",
             Verdict.HOLDS if grows else Verdict.FAILS,
+            ""
+            if grows
+            else f"at this spectrum condition 15 takes {paper[-1] / paper[0]:.1f} times the vectors of condition 1",
         ),
+        _only_moderate(results, paper),
         Claim(
-            '"This enlightens us to design a scaling version of our approach" (future work there; ours, scaled: condition '
-            "15 takes at most three times the vectors of condition 1)",
+            "The scaled steps bear ill-conditioned data: condition 15 takes at most three times the vectors of condition 1 (the "
+            'paper leaves "a scaling version of our approach" to future work)',
             "none",
             f"vectors to 1e-6, scaled: {_numbers(scaled)}",
-            Verdict.HOLDS if scaled[-1] <= 3 * scaled[0] else Verdict.FAILS,
+            Verdict.HOLDS if scaled[-1] <= TOLERATED * scaled[0] else Verdict.FAILS,
+            "" if scaled[-1] <= TOLERATED * scaled[0] else f"{scaled[-1] / scaled[0]:.1f} times the vectors",
+            own=True,
         ),
         Claim(
             '"Robust-MD works consistent well on ill-conditional matrices" (its angle after the same samples stays '
@@ -140,6 +149,26 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     ]
 
 
+def _only_moderate(results: dict[str, Any], paper: list[float]) -> Claim:
+    """Judge paper mode by what is asked of the scaled steps."""
+    factors = dict(zip(CONDITIONS, (value / paper[0] for value in paper), strict=True))
+    good = factors[8] <= TOLERATED < factors[15]
+    needed = results["needed"]["15"][PAPER]
+    return Claim(
+        '"our approach can only tolerate moderate ill-conditional matrices" (paper mode; tolerated: at most three times the '
+        "vectors of condition 1, as asked of the scaled steps; condition 8 is, condition 15 is not)",
+        "only moderate ones",
+        ", ".join(f"condition {c}: {factor:.1f} x" for c, factor in factors.items() if c > 1)
+        + f"; {sum(v is not None for v in needed)} of {len(needed)} seeds reach 1e-6 at condition 15 within {LIMIT} vectors",
+        Verdict.HOLDS if good else Verdict.FAILS,
+        ""
+        if good
+        else "condition 8 takes more than that already"
+        if factors[8] > TOLERATED
+        else "condition 15 is borne, too",
+    )
+
+
 def _numbers(values: list[float]) -> str:
     pairs = zip(values, CONDITIONS, strict=True)
     return ", ".join(f"{v:.0f} (condition {c})" if np.isfinite(v) else f"not reached (condition {c})" for v, c in pairs)
@@ -151,11 +180,12 @@ def _sublinear(results: dict[str, Any]) -> Claim:
     early, late = np.log10(path[1] / path[third]) / (third - 1), np.log10(path[third] / path[-1]) / (len(path) - third)
     good = bool(late < early / 2 and path[-1] > 1e-5)
     return Claim(
-        '"due to the sublinear convergence rate of Robust-MD, we cannot expect [it] to converge to the true subspace with '
+        '"due to the sublinear convergence rate of Robust-MD, we cannot expect Robust-MD to converge to the true subspace with '
         'high precision" (condition 1: decades per pass in the last two thirds less than half of those before)',
         "sublinear",
         f"{early:.3f} decades per pass, then {late:.3f}; {path[-1]:.1e} in the end",
         Verdict.HOLDS if good else Verdict.FAILS,
+        "" if good else f"in {len(path)} passes it slows down less than that, or goes below 1e-5",
     )
 
 
@@ -167,6 +197,10 @@ def _efficient(results: dict[str, Any]) -> Claim:
         "much more efficient",
         ", ".join(f"{method}: {value:.3g} µs a vector" for method, value in cost.items()),
         Verdict.HOLDS if good else Verdict.FAILS,
+        ""
+        if good
+        else f"Robust-MD takes {cost[MIRROR] / max(cost[PAPER], cost[SCALED]):.1f} times as long; here it updates its "
+        "eigendecomposition instead of computing it anew for each sample",
     )
 
 

@@ -2,8 +2,10 @@
 
 The paper's setting: 2000 x 2000 matrices of rank 5, 4000 updates (two rounds); (a) 70 % observed, zero to 80 % outliers;
 (b) 50 % outliers, 10 to 90 % observed. Ours: singular values evenly spaced in [2000, 10000] (the paper does not state
-them here), shuffled passes, medians of the seeds; and the CPU time of the 4000 updates of GASG21 and of GRASTA at 50 %
-outliers and 70 % observed. `--quick` takes 600 x 600 and fewer points.
+them here), those of the inliers, with orthonormal factors (the paper: Gaussian factors, columns replaced afterwards),
+shuffled passes, medians of the seeds; and the CPU time of the 4000 updates of GASG21 and of GRASTA at 50 % outliers and
+70 % observed. GRASTA-ML has the multi-level step of its own authors' code, the paper gives it GASG21's adaptive step.
+`--quick` takes 600 x 600 and fewer points.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.experiments._drawing import STYLES, legend_below, panels
 from benchmarks.experiments._streams import GRASTA, PAPER, SCALED, STREAMS, matrix, passes, rounded, tracker
-from benchmarks.experiments._timings import judged
+from benchmarks.experiments._timings import FACTORS, OTHER_MACHINE, judged
 from benchmarks.framework.experiment import Claim, Context, Table, Verdict
 from gasg21.metrics import subspace_angle
 
@@ -26,12 +28,14 @@ TITLE = "Outliers and sub-sampling after two rounds"
 DATA: tuple[str, ...] = ()
 SEEDS = 3
 SETTINGS: dict[str, Any] = {
-    "matrix": "2000 x 2000, d = 5, singular values [2000, 10000], evenly spaced",
+    "matrix": "2000 x 2000, d = 5",
+    "singular values": f"[2000, 10000], evenly spaced; {FACTORS}",
     "updates": "4000: two rounds",
     "(a)": "70 % observed, 0 to 80 % outliers",
     "(b)": "50 % outliers, 10 to 90 % observed",
     "GASG21": "paper mode: eta_0 = 0.5, mu_max = 15; scaled: eta_0 = 1, mu_max = 6; streams only, no polish",
-    "others": "GASG21-DM 100 / (1 + j), GROUSE constant step 0.1, GRASTA-ML the authors' multi-level step",
+    "others": "GASG21-DM 100 / (1 + j), GROUSE constant step 0.1",
+    "GRASTA-ML": "the multi-level step of GRASTA's authors' own code; the paper gives it GASG21's adaptive step",
     "time": "CPU, one thread, interleaved; the least of the seeds",
 }
 UPDATES = 4000
@@ -90,17 +94,22 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         *(_resists(results, mode) for mode in (PAPER, SCALED)),
         _best(results),
         Claim(
-            '"the 4000 iterations of GASG21 for those large matrices only cost around 2 seconds"',
+            '"the 4000 iterations of GASG21 for thoses large matrices only cost around 2 seconds"',
             "around 2 s",
             f"{PAPER}: {seconds[PAPER]:.2g} s; {SCALED}: {seconds[SCALED]:.2g} s",
-            *judged(results, max(seconds[PAPER], seconds[SCALED]) <= 2),
+            Verdict.UNCHECKED,
+            OTHER_MACHINE,
         ),
         Claim(
             '"much less than GRASTA which is around 8 seconds" (at least four times)',
             "4 x",
             f"GRASTA-ML {seconds[GRASTA]:.2g} s: {seconds[GRASTA] / seconds[PAPER]:.1f} x paper mode, "
             f"{seconds[GRASTA] / seconds[SCALED]:.1f} x scaled",
-            *judged(results, seconds[GRASTA] >= 4 * max(seconds[PAPER], seconds[SCALED])),
+            *judged(
+                results,
+                seconds[GRASTA] >= 4 * max(seconds[PAPER], seconds[SCALED]),
+                f"an update of GRASTA takes {1e6 * seconds[GRASTA] / UPDATES:.0f} µs here",
+            ),
         ),
     ]
 
@@ -115,6 +124,7 @@ def _resists(results: dict[str, Any], mode: str) -> Claim:
         "resists",
         f"at 70 % observed up to {_percent(most)} outliers; at 50 % outliers down to {_percent(least)} observed",
         Verdict.HOLDS if good else Verdict.FAILS,
+        "" if good else f"beyond that {UPDATES} updates are too few",
     )
 
 
@@ -134,22 +144,35 @@ def _reach(values: list[int], angles: list[list[float]]) -> int | None:
 
 def _best(results: dict[str, Any]) -> Claim:
     """Judge what the figure is there to show: GASG21 ahead of the others, wherever anyone recovers the subspace."""
-    behind = []
+    ahead = _ahead(results)
+    behind = [said for said, angle in ahead if angle < RECOVERED]
+    apart = [said for said, angle in ahead if angle >= RECOVERED]
+    found = f"another recovers it and is ahead: {'; '.join(behind)}" if behind else "nobody who recovers it is ahead"
+    if apart:
+        found += f"; ahead, but not below {RECOVERED:g}: {'; '.join(apart)}"
+    return Claim(
+        "Of the SGD algorithms GASG21 comes closest to the truth in the given updates, wherever one recovers it "
+        f"(paper mode; recovered: median angle below {RECOVERED:g}; angles below 1e-12 count as equal)",
+        "not stated, but what the comparison is for",
+        found,
+        Verdict.FAILS if behind else Verdict.HOLDS,
+        "the others start with longer steps, which pays where the updates are too few for GASG21" if behind else "",
+        own=True,
+    )
+
+
+def _ahead(results: dict[str, Any]) -> list[tuple[str, float]]:
+    """Return where the best of the others is ahead of paper mode, in words, and its median angle."""
+    ahead = []
     for axis, unit in (("outliers", "% outliers"), ("observed", "% observed")):
         found = {m: np.median(a, axis=1) for m, a in results[f"over_{axis}"].items()}
         for i, value in enumerate(results[axis]):
             ours = found[PAPER][i]
             best = min((m for m in STREAMS if m not in (PAPER, SCALED)), key=lambda m: found[m][i])
-            if found[best][i] < min(ours, RECOVERED) and ours > 1e-12:
-                behind.append(f"{best} at {value} {unit} ({found[best][i]:.0e} against {ours:.0e})")
-    return Claim(
-        "Of the SGD algorithms GASG21 comes closest to the truth in the given updates, wherever one recovers it "
-        "(paper mode; angles below 1e-12 count as equal)",
-        "not stated, but what the comparison is for",
-        f"another is ahead: {'; '.join(behind)}" if behind else "nobody is ahead anywhere",
-        Verdict.FAILS if behind else Verdict.HOLDS,
-        "the others start with longer steps, which pays where the updates are too few for GASG21" if behind else "",
-    )
+            if found[best][i] < ours and ours > 1e-12:
+                said = f"{best} at {value} {unit} ({found[best][i]:.2g} against {ours:.2g})"
+                ahead.append((said, float(found[best][i])))
+    return ahead
 
 
 def figures(results: dict[str, Any]) -> dict[str, Figure]:

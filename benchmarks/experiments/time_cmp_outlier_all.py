@@ -2,10 +2,12 @@
 
 The paper's setting: 200 x 200 matrices of rank 5, singular values in [2000, 10000], no entries missing, zero to 80 % of
 the columns replaced by outliers; every algorithm is stopped once its angle to the truth is at most 1e-3. Ours: the
-same, in CPU seconds on one thread, medians of the seeds; how each method is stopped is told in `_racing.py`. REAPER is
-given unit-length samples (the authors' S-REAPER, a little faster here). "fit with defaults" is what a user calls: it
-does not know the truth, stops by its own rule, polishes and checks itself. Robust-MD is given up after 20 000 samples
-(its authors use 3000), OP and REAPER after 500 iterations. `--quick` takes 100 x 100 and 2000 samples.
+same, in CPU seconds on one thread, medians of the seeds; how each method is stopped is told in `_racing.py`. The factors
+are orthonormal and the singular values those of the inliers (the paper: Gaussian factors, columns replaced afterwards).
+REAPER is given unit-length samples (the authors' S-REAPER, a little faster here). "fit with defaults" is what a user
+calls, with the defaults but for tol = 1e-3: it does not know the truth, stops by its own rule, polishes and checks
+itself. Robust-MD is given up after 20 000 samples (its authors use 3000), OP and REAPER after 500 iterations. `--quick`
+takes 100 x 100 and 2000 samples.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from matplotlib.figure import Figure
 from benchmarks.experiments._drawing import FIT, MIRROR, PURSUIT, REAPER, legend_below, panels
 from benchmarks.experiments._racing import arrived, medians, race
 from benchmarks.experiments._streams import PAPER, SCALED, matrix
-from benchmarks.experiments._timings import OTHER_MACHINE, draw_times, judged, ratios, time_table
+from benchmarks.experiments._timings import BOUND, FACTORS, OTHER_MACHINE, draw_times, judged, ratios, time_table
 from benchmarks.framework.experiment import Claim, Context, Table, Verdict
 
 LABELS = ("fig:time-cmp-outlier-all",)
@@ -28,22 +30,23 @@ SEEDS = 3
 METHODS = (PAPER, SCALED, FIT, REAPER, PURSUIT, MIRROR)
 SETTINGS: dict[str, Any] = {
     "matrix": "200 x 200, d = 5, complete",
-    "singular values": "[2000, 10000], evenly spaced",
+    "singular values": f"[2000, 10000], evenly spaced; {FACTORS}",
     "outliers": "0 to 80 %",
     "stopped at": "angle 1e-3",
     "time": "CPU seconds, one thread, all methods interleaved in one process; median of the seeds",
-    "GASG21": "paper mode: eta_0 = 0.5, mu_max = 15; scaled: eta_0 = 1, mu_max = 6; both streams; fit: tol = 1e-3",
+    "GASG21": "paper mode: eta_0 = 0.5, mu_max = 15; scaled: eta_0 = 1, mu_max = 6; both streams; fit: defaults but for tol = 1e-3",
     "Robust-MD": "the authors' step 1 / sqrt(t), 20 000 samples at most",
     "OP": "the authors' lambda, 500 iterations at most",
 }
 ANGLE = 1e-3
+ITERATIONS = 500  # of OP and REAPER, at most
 
 
 def run(context: Context) -> dict[str, Any]:
     """Return the times to accuracy over the share of outliers."""
     n, shares = (100, [0, 20, 40, 60, 80]) if context.quick else (200, list(range(0, 90, 10)))
     samples = 2000 if context.quick else 20_000
-    limits = {PAPER: 100_000, SCALED: 100_000, FIT: 0, REAPER: 500, PURSUIT: 500, MIRROR: samples}
+    limits = {PAPER: 100_000, SCALED: 100_000, FIT: 0, REAPER: ITERATIONS, PURSUIT: ITERATIONS, MIRROR: samples}
     cells: dict[str, list[dict[str, Any]]] = {method: [] for method in METHODS}
     for share in shares:
         runs: dict[str, list[dict[str, Any]]] = {method: [] for method in METHODS}
@@ -65,7 +68,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         *(_faster(results, rival, mode) for rival in (MIRROR, PURSUIT) for mode in (PAPER, SCALED)),
         _ten_seconds(results),
         _pursuit_fails(results),
-        *(_competitive(results, mode) for mode in (PAPER, SCALED)),
+        *(_competitive(results, mode) for mode in (PAPER, SCALED, FIT)),
     ]
 
 
@@ -73,17 +76,25 @@ def _short(results: dict[str, Any]) -> Claim:
     worst = {m: max(cell["seconds"] for cell in results["times"][m]) for m in (PAPER, SCALED, FIT)}
     reached = all(arrived(cell) for m in worst for cell in results["times"][m])
     return Claim(
-        '"GASG21 takes no more than 0.1 seconds to reach the stopping criteria", at any share of outliers',
+        f'"GASG21 takes no more than 0.1 seconds to reach the stopping criteria", at any share of outliers ({BOUND})',
         "at most 0.1 s",
         "; ".join(f"{m}: {1e3 * s:.1f} ms" for m, s in worst.items()),
-        *judged(results, reached and max(worst.values()) <= 0.1),
+        *judged(
+            results, reached and max(worst.values()) <= 0.1, _too_slow(worst) if reached else "not all runs reach 1e-3"
+        ),
     )
 
 
+def _too_slow(worst: dict[str, float]) -> str:
+    return f"longer on this machine: {', '.join(m for m, s in worst.items() if s > 0.1)}"
+
+
 def _faster(results: dict[str, Any], rival: str, mode: str) -> Claim:
-    found = ratios(results["outliers"], results["times"], rival, mode)
-    if rival == PURSUIT:  # where it has ended elsewhere there is nothing to compare
+    found, left_out = ratios(results["outliers"], results["times"], rival, mode), ""
+    if rival == PURSUIT:  # where it is given up, or stops by itself elsewhere, it has no time to 1e-3
+        late = [row[0] for row in found if not row[2]]
         found = [row for row in found if row[2]]
+        left_out = f"; OP does not arrive at {_percents(late)}: left out" if late else ""
     middle = float(np.median([ratio for _, ratio, _ in found]))
     low, high = min(found, key=lambda row: row[1]), max(found, key=lambda row: row[1])
     more = " at least, not arrived" if not high[2] else ""
@@ -96,9 +107,13 @@ def _faster(results: dict[str, Any], rival: str, mode: str) -> Claim:
         f'GASG21 "is around 100 times faster than Robust-MD and OP": {rival}, '
         f"{mode.removeprefix('GASG21, ')} (median over the shares of outliers at least 100)",
         "around 100 x",
-        f"median {middle:.0f} x; from {low[1]:.0f} x ({low[0]} %) to {high[1]:.0f} x ({high[0]} %{more})",
+        f"median {middle:.0f} x; from {low[1]:.0f} x ({low[0]} %) to {high[1]:.0f} x ({high[0]} %{more}){left_out}",
         *judged(results, middle >= 100, reasons[rival]),
     )
+
+
+def _percents(shares: list[int]) -> str:
+    return ", ".join(f"{share} %" for share in shares)
 
 
 def _ten_seconds(results: dict[str, Any]) -> Claim:
@@ -119,25 +134,42 @@ def _seconds(results: dict[str, Any], method: str) -> list[float]:
 def _pursuit_fails(results: dict[str, Any]) -> Claim:
     cells = dict(zip(results["outliers"], results["times"][PURSUIT], strict=True))
     failed = [share for share, cell in cells.items() if not arrived(cell)]
-    good = cells[80]["reached"] == 0
+    good, count = cells[80]["reached"] == 0, cells[80]["count"]
+    early = f" (it stops by itself after {count:g} iterations, the median)" if good and count < ITERATIONS else ""
     return Claim(
         '"for the 80 % outliers case OP fails to recover the subspace after 500 iterations"',
         "fails at 80 %",
-        f"at 80 %: {cells[80]['reached']} of {cells[80]['runs']} arrived; "
-        f"not all arrive at {', '.join(f'{s} %' for s in failed) or 'no share'}",
+        f"at 80 %: {cells[80]['reached']} of {cells[80]['runs']} arrived{early}; "
+        f"not all arrive at {_percents(failed) or 'no share'}",
         Verdict.HOLDS if good else Verdict.FAILS,
+        "" if good else f"OP as implemented here arrives, after {count:g} iterations",
     )
 
 
 def _competitive(results: dict[str, Any], mode: str) -> Claim:
-    found = [ratio for _, ratio, there in ratios(results["outliers"], results["times"], REAPER, mode) if there]
-    middle = float(np.median(found))
+    found = [row for row in ratios(results["outliers"], results["times"], REAPER, mode) if row[2]]
+    values = [ratio for _, ratio, _ in found]
+    middle = float(np.median(values))
+    typical = min(found, key=lambda row: abs(row[1] - middle))[0]
     return Claim(
         f'"The running time of REAPER is competitive with GASG21 for those small matrices", '
-        f"{mode.removeprefix('GASG21, ')} (median ratio below 10)",
+        f"{mode.removeprefix('GASG21, ')} (median ratio between 0.1 and 10)",
         "competitive",
-        f"REAPER / GASG21: median {middle:.1f}, from {min(found):.1f} to {max(found):.1f}",
-        *judged(results, 0.1 <= middle <= 10, "GASG21 is faster than that here"),
+        f"REAPER / GASG21: median {middle:.2g}, from {min(values):.2g} to {max(values):.2g}",
+        *judged(results, 0.1 <= middle <= 10, _costs(results, mode, typical)),
+    )
+
+
+def _costs(results: dict[str, Any], mode: str, share: int) -> str:
+    """Say what REAPER and GASG21 spend their time on at a share of outliers."""
+    theirs, ours = (results["times"][method][results["outliers"].index(share)] for method in (REAPER, mode))
+    each = ours["seconds"] / ours["count"]
+    updates = f"{ours['count']:g} passes in {1e3 * ours['seconds']:.2g} ms, polish and checks included"
+    if mode != FIT:
+        updates = f"{ours['count']:g} updates of {1e6 * each:.2g} µs"
+    return (
+        f"at {share} % outliers REAPER takes {theirs['count']:g} iterations of "
+        f"{1e3 * theirs['seconds'] / theirs['count']:.2g} ms, each an eigendecomposition, GASG21 {updates}"
     )
 
 

@@ -2,9 +2,10 @@
 
 The paper's setting: rank 5, singular values in [2000, 10000], no entries missing, stopped at an angle of 1e-6; (a)
 2000 x 2000 with zero to 80 % outliers, (b) n x 2000 with 1000 inliers and 1000 outliers, n from 100 to 2000. Ours: the
-same, in CPU seconds on one thread, medians of the seeds; how each method is stopped is told in `_racing.py`. REAPER is
-given unit-length samples (the authors' S-REAPER, a little faster here). "fit with defaults" is what a user calls: it
-does not know the truth, stops by its own rule, polishes and checks itself. `--quick` takes 400 instead of 2000.
+same, in CPU seconds on one thread, medians of the seeds; how each method is stopped is told in `_racing.py`. The factors
+are orthonormal and the singular values those of the inliers (the paper: Gaussian factors, columns replaced afterwards).
+REAPER is given unit-length samples (the authors' S-REAPER, a little faster here). "fit with defaults" is what a user
+calls: it does not know the truth, stops by its own rule, polishes and checks itself. `--quick` takes 400 instead of 2000.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from matplotlib.figure import Figure
 from benchmarks.experiments._drawing import FIT, REAPER, legend_below, panels
 from benchmarks.experiments._racing import arrived, medians, race
 from benchmarks.experiments._streams import PAPER, SCALED, matrix
-from benchmarks.experiments._timings import OTHER_MACHINE, Times, draw_times, judged, time_table
+from benchmarks.experiments._timings import BOUND, FACTORS, OTHER_MACHINE, Times, draw_times, judged, time_table
 from benchmarks.framework.experiment import Claim, Context, Table, Verdict
 from gasg21.datasets import make_low_rank
 
@@ -30,10 +31,10 @@ METHODS = (PAPER, SCALED, FIT, REAPER)
 SETTINGS: dict[str, Any] = {
     "(a)": "2000 x 2000, d = 5, complete, 0 to 80 % outliers",
     "(b)": "n x 2000, d = 5, complete, 1000 inliers and 1000 outliers, n from 100 to 2000",
-    "singular values": "[2000, 10000], evenly spaced",
+    "singular values": f"[2000, 10000], evenly spaced; {FACTORS}",
     "stopped at": "angle 1e-6",
     "time": "CPU seconds, one thread, all methods interleaved in one process; median of the seeds",
-    "GASG21": "paper mode: eta_0 = 0.5, mu_max = 15; scaled: eta_0 = 1, mu_max = 6; both streams; fit: defaults",
+    "GASG21": "paper mode: eta_0 = 0.5, mu_max = 15; scaled: eta_0 = 1, mu_max = 6; both streams; fit: defaults (tol = 1e-6)",
     "REAPER": "spherized, 500 iterations at most",
 }
 ANGLE = 1e-6
@@ -95,16 +96,18 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         _precise(results),
         *(_growth(results, mode) for mode in (PAPER, SCALED)),
         *(_linear(results, mode) for mode in (PAPER, SCALED)),
+        _high_dimensional(results),
     ]
 
 
 def _less_than_ten_seconds(results: dict[str, Any], heavy: dict[str, Any]) -> Claim:
     ours = (PAPER, SCALED, FIT)
+    slow = [mode for mode in ours if heavy[mode]["seconds"] >= 10 or not arrived(heavy[mode])]
     return Claim(
-        '"GASG21 only costs less than 10 seconds for this case"',
+        f'"GASG21 only costs less than 10 seconds for this case" ({BOUND})',
         "less than 10 s",
         "; ".join(f"{mode}: {heavy[mode]['seconds']:.2g} s" for mode in ours),
-        *judged(results, all(heavy[mode]["seconds"] < 10 and arrived(heavy[mode]) for mode in ours)),
+        *judged(results, not slow, f"longer on this machine, or 1e-6 is not reached: {', '.join(slow)}"),
     )
 
 
@@ -114,18 +117,29 @@ def _ratio(results: dict[str, Any], heavy: dict[str, Any], mode: str) -> Claim:
         f"At 80 % outliers GASG21 is at least 15 times faster than REAPER: {mode.removeprefix('GASG21, ')}",
         "150 s against 10 s",
         f"{heavy[REAPER]['seconds']:.3g} s against {heavy[mode]['seconds']:.2g} s: {ratio:.0f} x",
-        *judged(results, ratio >= 15 and arrived(heavy[mode])),
+        *judged(results, ratio >= 15 and arrived(heavy[mode]), _why_not_faster(heavy[REAPER], heavy[mode])),
+    )
+
+
+def _why_not_faster(reaper: dict[str, Any], ours: dict[str, Any]) -> str:
+    """Say what REAPER's time is made of, or that we do not arrive."""
+    if not arrived(ours):
+        return f"{ours['runs'] - ours['reached']} of {ours['runs']} runs of GASG21 do not reach 1e-6"
+    return (
+        f"REAPER needs only {reaper['count']:g} iterations of {reaper['seconds'] / reaper['count']:.2g} s here, "
+        f"GASG21 {ours['count']:g} updates or passes"
     )
 
 
 def _more_iterations(results: dict[str, Any]) -> Claim:
     counts = [cell["count"] for cell in results["over_outliers"][REAPER]]
-    good = counts[-1] == max(counts) > counts[0]
+    good, most = counts[-1] == max(counts) > counts[0], results["outliers"][int(np.argmax(counts))]
     return Claim(
         'With many outliers REAPER "need to iterate more times on the big matrix"',
         "more iterations",
         f"{counts[0]:g} iterations at {results['outliers'][0]} %, {counts[-1]:g} at {results['outliers'][-1]} %",
         Verdict.HOLDS if good else Verdict.FAILS,
+        "" if good else f"REAPER takes most iterations at {most} % outliers here",
     )
 
 
@@ -142,6 +156,7 @@ def _precise(results: dict[str, Any]) -> Claim:
         "1e-6 everywhere",
         f"not reached: {', '.join(missed)}" if missed else "reached everywhere",
         Verdict.FAILS if missed else Verdict.HOLDS,
+        "there a seed is given up, or fit stops by its own rule above 1e-6" if missed else "",
     )
 
 
@@ -157,7 +172,15 @@ def _growth(results: dict[str, Any], mode: str) -> Claim:
         "REAPER grows quickly",
         f"from n = {first} to {last}: REAPER {factor[REAPER]:.0f} x, GASG21 {factor[mode]:.0f} x, "
         f"{results['over_dimensions'][mode][-1]['seconds']:.2g} s in the end",
-        *judged(results, factor[REAPER] >= 5 * factor[mode]),
+        *judged(results, factor[REAPER] >= 5 * factor[mode], _growth_of_vectors(results, mode)),
+    )
+
+
+def _growth_of_vectors(results: dict[str, Any], mode: str) -> str:
+    cells, iterations = (results["over_dimensions"][method] for method in (mode, REAPER))
+    return (
+        f"from the least to the largest n GASG21 goes from {cells[0]['count']:g} to {cells[-1]['count']:g} vectors, "
+        f"REAPER from {iterations[0]['count']:g} to {iterations[-1]['count']:g} iterations"
     )
 
 
@@ -173,6 +196,22 @@ def _linear(results: dict[str, Any], mode: str) -> Claim:
         "linear",
         f"R² {straight:.3f}; {microseconds[0]:.1f} µs an update at n = {x[0]:.0f}, {microseconds[1]:.1f} at {x[-1]:.0f}",
         *judged(results, straight >= 0.95, "the number of vectors needed differs between the matrices"),
+    )
+
+
+def _high_dimensional(results: dict[str, Any]) -> Claim:
+    """Judge an expectation at the largest dimension that is measured, by the factor of panel (a)."""
+    last = {method: cells[-1] for method, cells in results["over_dimensions"].items()}
+    ratio = {mode: last[REAPER]["seconds"] / last[mode]["seconds"] for mode in (PAPER, SCALED, FIT)}
+    slow = [mode for mode, value in ratio.items() if value < 15 or not arrived(last[mode])]
+    return Claim(
+        '"even for very high-dimensional matrices GASG21 can recover the low-rank subspace in a short time which will be '
+        f'problematic for the SVD based methods" (judged at n = {results["dimensions"][-1]}, the largest measured: 1e-6 '
+        "reached at least 15 times faster than by REAPER)",
+        "expected",
+        f"REAPER {last[REAPER]['seconds']:.2g} s; "
+        + "; ".join(f"{mode} {last[mode]['seconds']:.2g} s ({value:.0f} x)" for mode, value in ratio.items()),
+        *judged(results, not slow, f"less than 15 times faster, or 1e-6 is not reached: {', '.join(slow)}"),
     )
 
 

@@ -8,6 +8,10 @@ import pytest
 from matplotlib.figure import Figure
 
 from benchmarks.__main__ import RESULTS
+from benchmarks.experiments import cond_mu, subsampling_outlier, time_cmp_outlier_all
+from benchmarks.experiments._drawing import PURSUIT, REAPER
+from benchmarks.experiments._streams import PAPER as PAPER_MODE
+from benchmarks.experiments._streams import SCALED, STREAMS
 from benchmarks.framework import records
 from benchmarks.framework.catalogue import PAPER, all_experiments, name_of
 from benchmarks.framework.experiment import Claim, Table, Verdict
@@ -72,6 +76,57 @@ def test_the_committed_result_can_be_shown(experiment):
     assert figures or not any(label.startswith("fig:") for label in experiment.LABELS)
     assert tables or not any(label.startswith("tbl:") for label in experiment.LABELS)
     assert json.dumps(results) == untouched
+
+
+@each
+def test_what_fails_has_a_reason(experiment):
+    claims = experiment.claims(committed(experiment)["results"])
+    assert all(claim.reason for claim in claims if claim.verdict is Verdict.FAILS)
+
+
+def claim_with(experiment, results, words):
+    """The first claim whose text has the words."""
+    return next(claim for claim in experiment.claims(results) if words in claim.text)
+
+
+def test_pursuit_that_does_not_arrive_is_left_out_and_said():
+    cell = {"seconds": 1e-3, "count": 100.0, "angle": 1e-4, "reached": 3, "runs": 3}
+    times = {method: [cell, cell] for method in time_cmp_outlier_all.METHODS}
+    lost = cell | {"seconds": 1.0, "count": 42.0, "reached": 0}
+    times[PURSUIT], times[REAPER] = [cell | {"seconds": 0.2}, lost], [cell | {"seconds": 0.02, "count": 5.0}] * 2
+    results = {"quick": False, "outliers": [0, 80], "times": times}
+    faster = claim_with(time_cmp_outlier_all, results, '100 times faster than Robust-MD and OP": OP')
+    assert faster.ours == "median 200 x; from 200 x (0 %) to 200 x (0 %); OP does not arrive at 80 %: left out"
+    fails = claim_with(time_cmp_outlier_all, results, "OP fails to recover")
+    assert fails.verdict is Verdict.HOLDS
+    assert "stops by itself after 42 iterations" in fails.ours
+    competitive = claim_with(time_cmp_outlier_all, results, "competitive")
+    assert "5 iterations of 4 ms" in competitive.reason
+    assert "100 updates of 10 µs" in competitive.reason
+
+
+def test_others_ahead_where_nobody_recovers_are_named():
+    angles = {method: [[0.5], [1e-6]] for method in STREAMS}
+    angles[PAPER_MODE] = [[0.5], [1e-9]]
+    results = {"over_outliers": angles, "over_observed": angles | {"GROUSE": [[0.25], [1e-6]]}}
+    results |= {"outliers": [10, 20], "observed": [30, 40], "quick": False, "seconds": dict.fromkeys(STREAMS, 1.0)}
+    best = claim_with(subsampling_outlier, results, "closest to the truth")
+    assert best.own
+    assert best.verdict is Verdict.HOLDS
+    assert best.ours.endswith("ahead, but not below 0.01: GROUSE at 30 % observed (0.25 against 0.5)")
+    results["over_outliers"] = angles | {"GROUSE": [[1e-3], [1e-6]]}
+    assert claim_with(subsampling_outlier, results, "closest to the truth").verdict is Verdict.FAILS
+
+
+@pytest.mark.parametrize(("end", "verdict"), [(1e-3, Verdict.HOLDS), (1e-7, Verdict.FAILS)])
+def test_a_small_mu_max_must_fail_on_the_worse_matrix(end, verdict):
+    modes = {PAPER_MODE: {"10": [[0.1] * 4], "50": [[0.1] * 3 + [1e-7]]}}
+    modes[SCALED] = {"6": [[1e-7]], "10": [[1e-7]], "50": [[1e-7]]}
+    worse, well = (modes | {PAPER_MODE: modes[PAPER_MODE] | {"10": [[0.1] * 3 + [last]]}} for last in (end, 1e-7))
+    results = {"every": 200, "limit": 800, "mu_max": [10, 50], "angles": {"X1": well, "X2": worse}}
+    claim = claim_with(cond_mu, results, "large enough to guarantee convergence")
+    assert claim.verdict is verdict
+    assert ("slower, not lost" in claim.reason) == (verdict is Verdict.FAILS)
 
 
 def test_no_two_figures_have_one_name():
