@@ -33,7 +33,7 @@ def run_parser() -> argparse.ArgumentParser:
     """Return the parser of all but ``report``."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", usage=USAGE, description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="experiments to run, or all; none: list them")
-    parser.add_argument("--quick", action="store_true", help="small problems and at most two seeds: all in ten minutes")
+    parser.add_argument("--quick", action="store_true", help="small problems and at most two seeds: all in two minutes")
     parser.add_argument("--seeds", type=positive, help="number of seeds, instead of each experiment's own")
     parser.add_argument("--data", type=Path, help="directory with hopkins155 and the faces; default $GASG21_DATA")
     parser.add_argument("--results", type=Path, help=f"default benchmarks/results, with --quick {QUICK_RESULTS}")
