@@ -19,6 +19,10 @@ PAPER, SCALED, DIMINISHING, GROUSE, GRASTA = (
     "GRASTA-ML",
 )
 STREAMS = (PAPER, SCALED, DIMINISHING, GROUSE, GRASTA)
+# What `matrix` does otherwise than the paper.
+FACTORS = (
+    "of the inliers, by orthonormal factors; the paper's factors are Gaussian, and columns are replaced afterwards"
+)
 
 
 def matrix(n: int, d: int, values: tuple[float, float], outliers: float, observed: float, seed: int) -> Any:

@@ -15,9 +15,6 @@ OTHER_MACHINE = "the paper's seconds are those of MATLAB and C++ on a laptop of 
 BOUND = (
     "an upper bound, judged on this machine"  # of seconds; others than upper bounds can't be checked on another machine
 )
-FACTORS = (
-    "of the inliers, by orthonormal factors; the paper's factors are Gaussian, and columns are replaced afterwards"
-)
 
 
 def judged(results: dict[str, Any], good: bool, reason: str = "") -> tuple[Verdict, str]:

@@ -15,8 +15,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from benchmarks.experiments._drawing import panels
-from benchmarks.experiments._streams import PAPER, SCALED, angles_along, matrix, rounded, tracker
-from benchmarks.experiments._timings import FACTORS
+from benchmarks.experiments._streams import FACTORS, PAPER, SCALED, angles_along, matrix, rounded, tracker
 from benchmarks.framework.experiment import Claim, Context, Table, Verdict
 
 LABELS = ("fig:cond-mu",)

@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 from benchmarks.experiments._drawing import STYLES, legend_below, panels
 from benchmarks.experiments._streams import (
     DIMINISHING,
+    FACTORS,
     GRASTA,
     GROUSE,
     PAPER,
@@ -29,7 +30,6 @@ from benchmarks.experiments._streams import (
     rounded,
     tracker,
 )
-from benchmarks.experiments._timings import FACTORS
 from benchmarks.framework.experiment import Claim, Context, Table, Verdict
 
 LABELS = ("fig:convergence",)

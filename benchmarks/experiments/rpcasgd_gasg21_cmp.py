@@ -17,8 +17,7 @@ from matplotlib.figure import Figure
 from threadpoolctl import threadpool_limits
 
 from benchmarks.experiments._drawing import MIRROR, STYLES, legend_below, panels
-from benchmarks.experiments._streams import PAPER, SCALED, angles_along, rounded, tracker, vectors_to
-from benchmarks.experiments._timings import FACTORS
+from benchmarks.experiments._streams import FACTORS, PAPER, SCALED, angles_along, rounded, tracker, vectors_to
 from benchmarks.framework.experiment import Claim, Context, Table, Verdict
 from gasg21.baselines import RobustMD
 from gasg21.datasets import make_low_rank

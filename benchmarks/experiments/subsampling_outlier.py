@@ -18,8 +18,8 @@ from matplotlib.figure import Figure
 from threadpoolctl import threadpool_limits
 
 from benchmarks.experiments._drawing import STYLES, legend_below, panels
-from benchmarks.experiments._streams import GRASTA, PAPER, SCALED, STREAMS, matrix, passes, rounded, tracker
-from benchmarks.experiments._timings import FACTORS, OTHER_MACHINE, judged
+from benchmarks.experiments._streams import FACTORS, GRASTA, PAPER, SCALED, STREAMS, matrix, passes, rounded, tracker
+from benchmarks.experiments._timings import OTHER_MACHINE, judged
 from benchmarks.framework.experiment import Claim, Context, Table, Verdict
 from gasg21.metrics import subspace_angle
 

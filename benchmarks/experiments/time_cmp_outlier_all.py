@@ -19,8 +19,8 @@ from matplotlib.figure import Figure
 
 from benchmarks.experiments._drawing import FIT, MIRROR, PURSUIT, REAPER, legend_below, panels
 from benchmarks.experiments._racing import arrived, medians, race
-from benchmarks.experiments._streams import PAPER, SCALED, matrix
-from benchmarks.experiments._timings import BOUND, FACTORS, OTHER_MACHINE, draw_times, judged, ratios, time_table
+from benchmarks.experiments._streams import FACTORS, PAPER, SCALED, matrix
+from benchmarks.experiments._timings import BOUND, OTHER_MACHINE, draw_times, judged, ratios, time_table
 from benchmarks.framework.experiment import Claim, Context, Table, Verdict
 
 LABELS = ("fig:time-cmp-outlier-all",)

@@ -18,8 +18,8 @@ from matplotlib.figure import Figure
 
 from benchmarks.experiments._drawing import FIT, REAPER, legend_below, panels
 from benchmarks.experiments._racing import arrived, medians, race
-from benchmarks.experiments._streams import PAPER, SCALED, matrix
-from benchmarks.experiments._timings import BOUND, FACTORS, OTHER_MACHINE, Times, draw_times, judged, time_table
+from benchmarks.experiments._streams import FACTORS, PAPER, SCALED, matrix
+from benchmarks.experiments._timings import BOUND, OTHER_MACHINE, Times, draw_times, judged, time_table
 from benchmarks.framework.experiment import Claim, Context, Table, Verdict
 from gasg21.datasets import make_low_rank
 
