@@ -1,2 +1,2 @@
 // The kernels of the Python module and of the tests, compiled once.
-#include <gasg21/instantiate_kernels.hpp>
+#include <gasg21/kernels/instantiate.hpp>

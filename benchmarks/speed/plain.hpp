@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <gasg21/config.hpp>
+#include <gasg21/support/config.hpp>
 
 namespace plain {
 

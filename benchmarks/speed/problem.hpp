@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cmath>
-#include <gasg21/grassmann.hpp>
-#include <gasg21/random.hpp>
+#include <gasg21/geometry/grassmann.hpp>
+#include <gasg21/support/random.hpp>
 #include <limits>
 
 namespace speed {

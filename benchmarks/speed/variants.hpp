@@ -2,10 +2,10 @@
 #pragma once
 
 #include <gasg21/run.hpp>
-#include <gasg21/scaling.hpp>
+#include <gasg21/metric.hpp>
 #include <gasg21/tracker.hpp>
-#if __has_include(<gasg21/dispatch.hpp>)
-#include <gasg21/dispatch.hpp>
+#if __has_include(<gasg21/kernels/dispatch.hpp>)
+#include <gasg21/kernels/dispatch.hpp>
 #endif
 
 #include <ctime>
@@ -103,7 +103,7 @@ inline std::vector<Variant> plain_variants(bool complete) {
 /// instruction set that this machine has.
 inline std::vector<Variant> our_variants() {
   std::vector<Variant> variants;
-#if __has_include(<gasg21/dispatch.hpp>)
+#if __has_include(<gasg21/kernels/dispatch.hpp>)
   using gasg21::InstructionSet;
   const InstructionSet best = gasg21::instruction_set();
   const std::pair<const char*, InstructionSet> sets[] = {{"baseline", InstructionSet::baseline},

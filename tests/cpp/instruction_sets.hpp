@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include <gasg21/dispatch.hpp>
+#include <gasg21/kernels/dispatch.hpp>
 
 namespace support {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <gasg21/polish.hpp>
+#include <gasg21/polish/polisher.hpp>
 #include <gasg21/run.hpp>
 
 #include "support.hpp"

@@ -6,9 +6,9 @@
 
 #include <cstdint>
 #include <cstring>
-#include <gasg21/config.hpp>
-#include <gasg21/grassmann.hpp>
-#include <gasg21/random.hpp>
+#include <gasg21/support/config.hpp>
+#include <gasg21/geometry/grassmann.hpp>
+#include <gasg21/support/random.hpp>
 #include <limits>
 #include <stdexcept>
 #include <string>

@@ -1,5 +1,5 @@
 // error.hpp: who is told what.
-#include <gasg21/error.hpp>
+#include <gasg21/support/error.hpp>
 #include <type_traits>
 
 #include "support.hpp"

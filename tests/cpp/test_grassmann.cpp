@@ -1,6 +1,6 @@
 // grassmann.hpp: the laws of the geometry.
 #include <cmath>
-#include <gasg21/grassmann.hpp>
+#include <gasg21/geometry/grassmann.hpp>
 
 #include "support.hpp"
 

@@ -1,7 +1,7 @@
 // observation.hpp: every way to write a vector with gaps gives the same bits, at every scale.
 #include <cmath>
 #include <cstdint>
-#include <gasg21/observation.hpp>
+#include <gasg21/data/observation.hpp>
 #include <limits>
 #include <vector>
 

@@ -1,7 +1,7 @@
 // parallel.hpp: every task once, on any number of threads; stops and errors reach the caller.
 #include <atomic>
 #include <chrono>
-#include <gasg21/parallel.hpp>
+#include <gasg21/support/parallel.hpp>
 #include <thread>
 #include <vector>
 

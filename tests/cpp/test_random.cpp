@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <gasg21/random.hpp>
+#include <gasg21/support/random.hpp>
 #include <map>
 #include <vector>
 

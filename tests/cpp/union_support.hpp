@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <gasg21/grassmann.hpp>
+#include <gasg21/geometry/grassmann.hpp>
 #include <vector>
 
 #include "support.hpp"

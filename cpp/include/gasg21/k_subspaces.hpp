@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "bank.hpp"
-#include "config.hpp"
-#include "error.hpp"
-#include "parallel.hpp"
-#include "tracker.hpp"
+#include "gasg21/fit/subspace_bank.hpp"
+#include "gasg21/support/config.hpp"
+#include "gasg21/support/error.hpp"
+#include "gasg21/support/parallel.hpp"
+#include "gasg21/tracker.hpp"
 
 namespace gasg21 {
 

@@ -5,10 +5,10 @@
 
 #include <cmath>
 
-#include "config.hpp"
-#include "error.hpp"
-#include "l1_fit.hpp"
-#include "moving_fit.hpp"
+#include "gasg21/support/config.hpp"
+#include "gasg21/support/error.hpp"
+#include "gasg21/fit/l1_admm.hpp"
+#include "gasg21/fit/tracked_fit.hpp"
 
 namespace gasg21 {
 

@@ -6,10 +6,10 @@
 #include <limits>
 #include <vector>
 
-#include "config.hpp"
-#include "error.hpp"
-#include "grassmann.hpp"
-#include "tracker.hpp"
+#include "gasg21/support/config.hpp"
+#include "gasg21/support/error.hpp"
+#include "gasg21/geometry/grassmann.hpp"
+#include "gasg21/tracker.hpp"
 
 namespace gasg21 {
 

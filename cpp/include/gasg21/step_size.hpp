@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "error.hpp"
+#include "gasg21/support/error.hpp"
 
 namespace gasg21 {
 

@@ -8,15 +8,15 @@
 #include <limits>
 #include <utility>
 
-#include "config.hpp"
-#include "error.hpp"
-#include "grassmann.hpp"
-#include "loss.hpp"
-#include "moving_basis.hpp"
-#include "observation.hpp"
-#include "random.hpp"
-#include "scaling.hpp"
-#include "step_size.hpp"
+#include "gasg21/support/config.hpp"
+#include "gasg21/support/error.hpp"
+#include "gasg21/geometry/grassmann.hpp"
+#include "gasg21/loss.hpp"
+#include "gasg21/basis/tracked_basis.hpp"
+#include "gasg21/data/observation.hpp"
+#include "gasg21/support/random.hpp"
+#include "gasg21/metric.hpp"
+#include "gasg21/step_size.hpp"
 
 namespace gasg21 {
 

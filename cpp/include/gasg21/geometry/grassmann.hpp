@@ -1,0 +1,134 @@
+// Geometry of the Grassmannian: the rank-one gradient, the geodesic step along it, orthonormal
+// bases and the angles between them. Eqs. (7) to (9).
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "gasg21/support/config.hpp"
+#include "gasg21/support/error.hpp"
+#include "gasg21/kernels/plain.hpp"
+#include "gasg21/geometry/jacobi_svd.hpp"
+#include "gasg21/support/random.hpp"
+
+namespace gasg21 {
+
+/// The gradient of one sample's loss is -weight * e w', Eq. (8); it is never formed as a matrix.
+template <class T>
+struct RankOneGradient {
+  arma::Col<T> e;     // unit residual, n entries, zero off Omega
+  arma::Col<T> w;     // least-squares weights, d entries
+  double weight = 0;  // what the loss makes of the residual; 0 = there is no gradient yet
+};
+
+/// What is left of a gradient when its direction e is elsewhere.
+template <class T>
+struct Weights {
+  arma::Col<T> w;
+  double weight = 0;
+};
+
+/// Moves U along the geodesic of direction e v' by the angle theta, Eq. (9).
+/// Pre: U'U = I, U'e = 0, |e| = |v| = 1.  Post: U'U = I up to rounding. `shift` is scratch (n).
+template <class T>
+void geodesic_step(arma::Mat<T>& U, const arma::Col<T>& e, const arma::Col<T>& v, double theta,
+                   arma::Col<T>& shift) {
+  const double half = std::sin(theta / 2);
+  const T along = T(-2 * half * half);  // cos(theta) - 1 without cancellation
+  const T across = T(std::sin(theta));
+  shift = across * e;
+  kernels::add_times(U.memptr(), U.n_rows, U.n_cols, v.memptr(), along, shift.memptr());
+  kernels::add_outer(U.memptr(), U.n_rows, U.n_cols, shift.memptr(), v.memptr());
+}
+
+/// max |U'U - I|.
+template <class T>
+T orthonormality_error(const arma::Mat<T>& U) {
+  T worst = 0;
+  for (uword j = 0; j < U.n_cols; ++j)
+    for (uword i = j; i < U.n_cols; ++i) {
+      const T product = kernels::dot(U.colptr(i), U.colptr(j), U.n_rows);
+      const T error = std::abs(product - T(i == j));
+      if (std::isnan(error)) return error;  // a comparison would lose it
+      worst = std::max(worst, error);
+    }
+  return worst;
+}
+
+/// Orthonormalizes the columns of U in their order (Gram-Schmidt, twice, so to full precision); a
+/// column keeps its direction as far as it can, so weights stored beside U keep their signs.
+/// Returns false, with U unspecified, when the columns are dependent.
+template <class T>
+bool orthonormalize(arma::Mat<T>& U) {
+  const uword n = U.n_rows;
+  std::vector<T> products(U.n_cols);
+  for (uword c = 0; c < U.n_cols; ++c) {
+    T* u = U.colptr(c);
+    const T largest = arma::abs(U.col(c)).max();
+    if (!(largest > 0) || !std::isfinite(largest)) return false;
+    U.col(c) /= largest;  // so that no square overflows
+    const T before = std::sqrt(kernels::dot(u, u, n));
+    for (int twice = 0; twice < 2; ++twice) {
+      kernels::transpose_times(U.memptr(), n, c, u, products.data());
+      kernels::add_times(U.memptr(), n, c, products.data(), T(-1), u);
+    }
+    const T after = std::sqrt(kernels::dot(u, u, n));
+    const T rounding = 10 * std::sqrt(T(n)) * std::numeric_limits<T>::epsilon() * before;
+    if (!(after > rounding)) return false;
+    U.col(c) /= after;
+  }
+  return true;
+}
+
+/// A uniformly random d-dimensional subspace of R^n, as an orthonormal basis.
+template <class T>
+arma::Mat<T> random_basis(uword n, uword d, Random& random) {
+  require(d <= n, "d = ", d, " independent vectors do not fit into n = ", n, " dimensions");
+  arma::Mat<T> U(n, d);
+  do {  // a Gaussian matrix is dependent with probability 0
+    random.normals(U.memptr(), U.n_elem);
+  } while (!orthonormalize(U));
+  return U;
+}
+
+/// The principal angles between the spans of two orthonormal bases, in radians, largest first.
+/// Angles below pi / 4 come from their sine: the arc cosine answers 0 below 1e-8.
+template <class T>
+arma::Col<T> principal_angles(const arma::Mat<T>& A, const arma::Mat<T>& B) {
+  require(A.n_rows == B.n_rows, "the bases have ", A.n_rows, " and ", B.n_rows,
+          " rows; both must lie in the same space");
+  if (A.n_cols < B.n_cols) return principal_angles(B, A);
+  const arma::Mat<T> cosines = A.t() * B;
+  const arma::Mat<T> off = B - A * cosines;
+  const arma::Col<T> c = singular_values(cosines), s = singular_values(off);
+  arma::Col<T> angles(B.n_cols);
+  for (uword i = 0; i < B.n_cols; ++i) {  // cosines fall, so the last one belongs to s[0]
+    const T sine = std::min(s[i], T(1)), cosine = std::min(c[B.n_cols - 1 - i], T(1));
+    angles[i] = sine * sine < T(0.5) ? std::asin(sine) : std::acos(cosine);
+  }
+  return angles;
+}
+
+/// The largest principal angle between the spans of two orthonormal bases, in radians. In double
+/// whatever T is, and through d x d matrices: it is asked for after each pass.
+template <class T>
+double largest_angle(const arma::Mat<T>& A, const arma::Mat<T>& B) {
+  require(A.n_rows == B.n_rows, "the bases have ", A.n_rows, " and ", B.n_rows,
+          " rows; both must lie in the same space");
+  if (A.n_cols < B.n_cols) return largest_angle(B, A);
+  const arma::mat a = arma::conv_to<arma::mat>::from(A), b = arma::conv_to<arma::mat>::from(B);
+  const uword n = a.n_rows, d = b.n_cols;
+  arma::mat cosines(a.n_cols, d), off = b, gram(d, d);
+  for (uword c = 0; c < d; ++c) {
+    kernels::transpose_times(a.memptr(), n, a.n_cols, b.colptr(c), cosines.colptr(c));
+    kernels::add_times(a.memptr(), n, a.n_cols, cosines.colptr(c), -1.0, off.colptr(c));
+  }
+  kernels::gram(off.memptr(), n, d, gram.memptr());
+  const double squared_sine = singular_values(arma::mat(arma::symmatl(gram)))[0];
+  if (squared_sine < 0.5) return std::asin(std::sqrt(squared_sine));
+  return std::acos(std::min(singular_values(cosines)[d - 1], 1.0));
+}
+
+}  // namespace gasg21

@@ -1,0 +1,51 @@
+// Sums over many samples, for each instruction set. Those of the polish, over d weights a sample,
+// have one lane per sample, and are in double whatever the weights are: they are few, and decide
+// what a sample counts.
+#pragma once
+
+#include <algorithm>
+
+#include "gasg21/support/config.hpp"
+#include "gasg21/kernels/dispatch.hpp"
+#include "gasg21/kernels/simd.hpp"
+
+namespace gasg21::kernels {
+
+template <class T>
+struct SampleKernels {
+  /// out_j = |L^-1 w_j|^2 for the columns w_j of W (d x m). L is lower triangular, with the
+  /// inverses of its diagonal on the diagonal. `scratch` has d blocks of 8.
+  void (*lengths)(const T* W, uword d, uword m, const double* L, double* out, double* scratch);
+  /// The upper triangle of G = sum_j weight_j w_j w_j', d x d; `scratch` has d + d (d + 1) / 2
+  /// blocks of 8.
+  void (*gram)(const T* W, uword d, uword m, const double* weight, double* G, double* scratch);
+  /// out_j = x'a_j for the columns a_j of A (n x m), in T. Pre: n is whole cache lines.
+  void (*products)(const T* A, uword n, uword m, const T* x, T* out);
+};
+
+}  // namespace gasg21::kernels
+
+#define GASG21_KERNELS "gasg21/kernels/impl/sample_sums.hpp"
+#include "gasg21/kernels/for_each_set.hpp"
+#undef GASG21_KERNELS
+
+namespace gasg21::kernels {
+
+/// The kernels for the instruction set in use.
+template <class T>
+const SampleKernels<T>& sample_kernels() {
+  GASG21_DISPATCH(sample_kernels<T>());
+}
+
+// Compiled once as those of block_kernels.hpp may be.
+#define GASG21_INSTANTIATE_SAMPLE_KERNELS(...)                       \
+  __VA_ARGS__ template const gasg21::kernels::SampleKernels<double>& \
+  gasg21::kernels::sample_kernels<double>();                         \
+  __VA_ARGS__ template const gasg21::kernels::SampleKernels<float>&  \
+  gasg21::kernels::sample_kernels<float>();
+
+}  // namespace gasg21::kernels
+
+#if defined(GASG21_EXTERN_KERNELS)
+GASG21_INSTANTIATE_SAMPLE_KERNELS(extern)
+#endif

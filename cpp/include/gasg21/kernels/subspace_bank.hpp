@@ -1,0 +1,64 @@
+// One sample in several subspaces at once, for each instruction set: one lane per subspace, so that
+// no sum runs across lanes. A panel holds one cache line of subspaces: [i][c][l] is entry (i, c) of
+// subspace l.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+
+#include "gasg21/support/config.hpp"
+#include "gasg21/kernels/dispatch.hpp"
+#include "gasg21/kernels/simd.hpp"
+
+namespace gasg21::kernels {
+
+/// The observed entries of a unit-norm sample.
+template <class T>
+struct ObservedEntries {
+  const uword* rows;
+  const T* values;
+  uword count;
+  bool full;  // nothing is missing
+};
+
+/// What a panel leaves of a sample, one lane per subspace.
+template <class T>
+struct PanelFit {
+  T r2[block_rows<T>];                                // |x - U w|^2
+  T smallest[block_rows<T>], largest[block_rows<T>];  // pivots of G = U_Omega'U_Omega
+};
+
+template <class T>
+struct BankKernels {
+  /// `absent` [c][l] is 1 for columns that a subspace has not got, which are 0, or null; `scratch`
+  /// has d (d + 1) / 2 + 2 d cache lines.
+  void (*fit)(const T* panel, uword d, const ObservedEntries<T>& x, const T* absent,
+              PanelFit<T>& result, T* scratch);
+};
+
+}  // namespace gasg21::kernels
+
+#define GASG21_KERNELS "gasg21/kernels/impl/subspace_bank.hpp"
+#include "gasg21/kernels/for_each_set.hpp"
+#undef GASG21_KERNELS
+
+namespace gasg21::kernels {
+
+/// The kernels for d columns and the instruction set in use.
+template <class T>
+const BankKernels<T>& bank_kernels(uword d) {
+  GASG21_DISPATCH(bank_kernels<T>(d));
+}
+
+// Compiled once as those of block_kernels.hpp may be.
+#define GASG21_INSTANTIATE_BANK_KERNELS(...)                       \
+  __VA_ARGS__ template const gasg21::kernels::BankKernels<double>& \
+      gasg21::kernels::bank_kernels<double>(gasg21::uword);        \
+  __VA_ARGS__ template const gasg21::kernels::BankKernels<float>&  \
+      gasg21::kernels::bank_kernels<float>(gasg21::uword);
+
+}  // namespace gasg21::kernels
+
+#if defined(GASG21_EXTERN_KERNELS)
+GASG21_INSTANTIATE_BANK_KERNELS(extern)
+#endif

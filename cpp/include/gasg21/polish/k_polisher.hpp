@@ -1,0 +1,189 @@
+// The polish for K subspaces: assign, polish each subspace on its own members, and again; and the
+// repair of a bad start, which a local method cannot leave by itself.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "gasg21/fit/subspace_bank.hpp"
+#include "gasg21/support/config.hpp"
+#include "gasg21/k_subspaces.hpp"
+#include "gasg21/support/parallel.hpp"
+#include "gasg21/polish/polisher.hpp"
+#include "gasg21/polish/tyler_scatter.hpp"
+#include "gasg21/seeding/candidates.hpp"
+
+namespace gasg21 {
+
+/// Some columns of a data set.
+template <class Data>
+struct SubsetView {
+  const Data& data;
+  const std::vector<uword>& columns;
+  uword n_rows, n_cols;
+
+  SubsetView(const Data& all, const std::vector<uword>& some)
+      : data(all), columns(some), n_rows(all.n_rows), n_cols(some.size()) {}
+  auto sample(uword j) const { return data.sample(columns[j]); }
+};
+
+struct KPolishOptions {
+  double tol = 1e-6;   // a subspace is left when a step changes it by no more than this, or
+  double share = 0.1;  // by no more than this share of its estimated error
+  int steps = 5;       // per round and subspace, at most
+};
+
+/// What the polish knows about one subspace.
+struct ClusterFit {
+  Scatter scatter;
+  uword members = 0;
+  double change = arma::datum::pi / 2;           // by the first step of the last round
+  double estimated_angle = arma::datum::pi / 2;  // standard error of the largest angle
+  bool settled = false;                          // that first step was small enough
+};
+
+template <class T>
+class KPolisher {
+ public:
+  explicit KPolisher(std::vector<arma::Mat<T>> bases)
+      : bases_(std::move(bases)), clusters_(bases_.size()) {}
+
+  /// Assigns all samples and polishes each subspace on its members; one without enough of them
+  /// stays. Throws Stopped when it was, with subspaces that can be used.
+  template <class Data>
+  void round(const Data& data, const KPolishOptions& options, const Parallel& parallel) {
+    const Assignment<T> all = assign(SubspaceBank<T>(bases_), data, parallel);
+    std::vector<std::vector<uword>> members(size());
+    for (uword j = 0; j < data.n_cols; ++j)
+      if (all.labels[j] < size()) members[all.labels[j]].push_back(j);
+    parallel.for_all(
+        size(), [] { return 0; },
+        [&](uword k, int&) { polish_one(k, SubsetView<Data>(data, members[k]), options); });
+  }
+
+  /// Puts another subspace in place of one, of which nothing is known yet.
+  void replace(uword k, arma::Mat<T> U) {
+    bases_[k] = std::move(U);
+    clusters_[k] = ClusterFit{};
+  }
+
+  bool settled() const {
+    return std::all_of(clusters_.begin(), clusters_.end(),
+                       [](const ClusterFit& c) { return c.settled; });
+  }
+
+  uword size() const { return bases_.size(); }
+  const std::vector<arma::Mat<T>>& bases() const { return bases_; }
+  const std::vector<ClusterFit>& clusters() const { return clusters_; }
+
+ private:
+  template <class Data>
+  void polish_one(uword k, const Data& data, const KPolishOptions& options) {
+    arma::Mat<T>& U = bases_[k];
+    ClusterFit& cluster = clusters_[k];
+    const uword n = U.n_rows, d = U.n_cols;
+    const Parallel alone;
+    const double tol = std::max(options.tol, 10.0 * std::numeric_limits<T>::epsilon());
+    cluster.members = data.n_cols;
+    cluster.settled = data.n_cols <= d;  // any subspace can be put through so few
+    for (int step = 0; step < options.steps && data.n_cols > d; ++step) {
+      SampleFits<T> fits(d, data.n_cols);
+      fit_block(U, data, 0, fits, alone);
+      if (fits.W.is_zero()) {  // no member can be fitted, or all are orthogonal to it
+        cluster.settled = true;
+        return;
+      }
+      cluster.estimated_angle = standard_error(fits, n);
+      weigh(cluster.scatter, fits);
+      RowSums<T> rows(n, d);
+      add_block(U, data, 0, fits, rows, alone);
+      const double change = update_rows(U, rows, cluster.scatter, alone);
+      const bool small = change <= std::max(tol, options.share * cluster.estimated_angle);
+      if (step == 0) {
+        cluster.change = change;
+        cluster.settled = small;
+      }
+      if (small) return;
+    }
+  }
+
+  /// Tyler's weights as in `Scatter::weigh`. Where few members lie near the subspace the weights
+  /// would gather on d samples that are fitted exactly; a larger residual scale prevents that.
+  static void weigh(Scatter& scatter, SampleFits<T>& fits) {
+    const int times = scatter.C.empty() ? 31 : 3;
+    uword near = 0;
+    const double d = double(fits.W.n_rows);
+    for (uword j = 0; j < fits.count.n_elem; ++j)  // half of what a random direction would leave
+      near += fits.count[j] > 0 && 2 * fits.r2[j] * fits.count[j] < fits.count[j] - d;
+    const double softness = double(near) < 8 * d ? 3 : 1;
+    const auto set_weights = [&] { Scatter(scatter.C, softness * scatter.s).set_weights(fits); };
+    set_weights();
+    for (int i = 0; i < times; ++i) {
+      scatter = Scatter(ScatterSums(fits));
+      set_weights();
+    }
+  }
+
+  std::vector<arma::Mat<T>> bases_;
+  std::vector<ClusterFit> clusters_;
+};
+
+namespace detail {
+
+/// A selection among K subspaces and new candidates such that a subspace that stays stays in its
+/// place.
+template <class T>
+std::vector<uword> in_place(const Candidates<T>& candidates, const std::vector<uword>& chosen) {
+  const uword K = chosen.size(), none = candidates.bases.size();
+  std::vector<uword> placed(K, none);
+  for (const uword q : chosen)
+    if (q < K) placed[q] = q;
+  for (const uword q : chosen) {
+    if (q < K) continue;
+    uword k = 0;
+    while (placed[k] != none || candidates.bases[k].n_cols != candidates.bases[q].n_cols) ++k;
+    placed[k] = q;
+  }
+  for (uword k = 0; k < K; ++k)  // a tie may choose one candidate twice
+    if (placed[k] == none) placed[k] = k;
+  return placed;
+}
+
+}  // namespace detail
+
+/// Looks for subspaces that were missed: new candidates where samples lie densely and far from all
+/// subspaces. Takes single exchanges that lower the cost, or a selection from scratch if that is
+/// better still: subspaces that each straddle two clusters hold one another in place. Returns which
+/// were exchanged.
+template <class T>
+std::vector<uword> repair(KPolisher<T>& polisher, const SeedSamples<T>& samples,
+                          const arma::vec& density, uword n_candidates, uword n_neighbors,
+                          Random& random, const Parallel& parallel) {
+  constexpr int sweeps = 3;
+  const uword K = polisher.size();
+  SeedingOptions options{{}, n_candidates, n_neighbors};
+  Candidates<T> candidates;
+  candidates.bases = polisher.bases();
+  for (const auto& U : polisher.bases()) options.dimensions.push_back(U.n_cols);
+  candidates =
+      density_candidates(samples, density, options, std::move(candidates), random, parallel);
+  std::vector<uword> chosen(K), exchanged;
+  std::iota(chosen.begin(), chosen.end(), uword(0));
+  swap_select(candidates, chosen, sweeps, parallel);
+  std::vector<uword> anew = greedy_select(candidates, options.dimensions, parallel);
+  swap_select(candidates, anew, sweeps, parallel);
+  const double least = selection_cost(candidates, chosen);
+  if (selection_cost(candidates, anew) < least - 1e-9 * double(samples.n_cols))
+    chosen = detail::in_place(candidates, anew);
+  for (uword k = 0; k < K; ++k)
+    if (chosen[k] != k) {
+      polisher.replace(k, candidates.bases[chosen[k]]);
+      exchanged.push_back(k);
+    }
+  return exchanged;
+}
+
+}  // namespace gasg21

@@ -1,0 +1,378 @@
+// Where K subspaces start: candidates that fit the neighbours of sampled points, of which the K
+// with the least L1 cost are selected. Alg. 3, steps 1 and 2. All of it throws Stopped when it is.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "gasg21/support/aligned.hpp"
+#include "gasg21/fit/subspace_bank.hpp"
+#include "gasg21/support/config.hpp"
+#include "gasg21/support/error.hpp"
+#include "gasg21/geometry/grassmann.hpp"
+#include "gasg21/kernels/plain.hpp"
+#include "gasg21/fit/least_squares.hpp"
+#include "gasg21/geometry/jacobi_svd.hpp"
+#include "gasg21/data/observation.hpp"
+#include "gasg21/support/parallel.hpp"
+#include "gasg21/support/random.hpp"
+#include "gasg21/kernels/sample_sums.hpp"
+
+namespace gasg21 {
+
+/// The samples that candidates are made of: a copy, spherized, missing entries 0. Samples that
+/// cannot be used are left out.
+template <class T>
+class SeedSamples {
+ public:
+  uword n_rows, n_cols = 0;
+
+  /// Copies the given columns of the data.
+  template <class Data>
+  SeedSamples(const Data& data, const arma::uvec& columns)
+      : n_rows(data.n_rows),
+        Z_(whole_blocks<T>(n_rows), columns.n_elem, arma::fill::zeros),
+        mask_(n_rows, columns.n_elem, arma::fill::zeros) {
+    Observation<T> x(n_rows);
+    for (const uword j : columns) {
+      if (x.read(data.sample(j)) != Usable::yes) continue;
+      for (uword k = 0; k < x.count(); ++k) {
+        Z_(x.rows()[k], n_cols) = x.values()[k];
+        mask_(x.rows()[k], n_cols) = 1;
+      }
+      ++n_cols;
+    }
+  }
+
+  DenseSample<T> sample(uword j) const { return {Z_.colptr(j), mask_.colptr(j)}; }
+  const T* column(uword j) const { return Z_.colptr(j); }
+  bool observed(uword i, uword j) const { return mask_(i, j) != 0; }
+  /// The cosines of the angles between sample j and the samples first, first + 1, ...; missing
+  /// entries are taken as 0. With their sign: a point and its mirror image are no neighbours,
+  /// though one line holds both. (Lines were as good on random subspaces and worse on motions,
+  /// which lie on affine ones.)
+  void cosines(uword j, uword first, uword count, T* out) const {
+    kernels::sample_kernels<T>().products(Z_.colptr(first), Z_.n_rows, count, Z_.colptr(j), out);
+    for (uword k = 0; k < count; ++k) out[k] = std::min(T(1), out[k]);
+  }
+
+ private:
+  arma::Mat<T> Z_;  // padded to whole cache lines
+  arma::Mat<unsigned char> mask_;
+};
+
+/// At most `count` columns of m, drawn at random; seeding need not see more.
+inline arma::uvec some_columns(uword m, uword count, Random& random) {
+  const arma::uvec order = random.permutation(m);
+  return m <= count ? arma::regspace<arma::uvec>(0, 1, m - 1)
+                    : arma::uvec(arma::sort(order.head(count)));
+}
+
+/// The `count` largest entries, largest first, of equal ones the first.
+template <class T>
+std::vector<uword> largest(const arma::Col<T>& values, uword count) {
+  std::vector<uword> order(values.n_elem);
+  std::iota(order.begin(), order.end(), uword(0));
+  count = std::min<uword>(count, order.size());
+  std::partial_sort(
+      order.begin(), order.begin() + std::ptrdiff_t(count), order.end(),
+      [&](uword a, uword b) { return values[a] > values[b] || (values[a] == values[b] && a < b); });
+  order.resize(count);
+  return order;
+}
+
+/// The d leading left singular vectors of A; random where A has no more to give.
+template <class T>
+arma::Mat<T> leading_directions(const arma::Mat<T>& A, uword d, Random& random) {
+  const uword n = A.n_rows, k = A.n_cols;
+  arma::Mat<T> G(k, k);
+  kernels::gram(A.memptr(), n, k, G.memptr());
+  const ThinSvd<T> svd = thin_svd(arma::Mat<T>(arma::symmatl(G)));
+  arma::Mat<T> U = random_basis<T>(n, d, random);
+  // Directions below the noise of the squared singular values stay random.
+  const T noise = 100 * std::numeric_limits<T>::epsilon() * svd.s[0];
+  for (uword c = 0; c < std::min(d, k) && svd.s[c] > noise; ++c) {
+    U.col(c).zeros();
+    kernels::add_times(A.memptr(), n, k, svd.P.colptr(c), T(1), U.colptr(c));
+  }
+  if (!orthonormalize(U)) throw NumericalError("a candidate subspace is not a basis");
+  return U;
+}
+
+/// The subspace of dimension d that best fits some samples: of the zero-filled ones, then `rounds`
+/// times with the missing entries as the subspace before has them.
+template <class T>
+arma::Mat<T> local_subspace(const SeedSamples<T>& samples, const std::vector<uword>& members,
+                            uword d, int rounds, Random& random) {
+  const uword n = samples.n_rows;
+  arma::Mat<T> A(n, members.size());
+  for (uword k = 0; k < members.size(); ++k)
+    std::copy(samples.column(members[k]), samples.column(members[k]) + n, A.colptr(k));
+  arma::Mat<T> U = leading_directions(A, d, random);
+  Observation<T> x(n);
+  LeastSquares<T> fit(n, d);
+  for (int round = 0; round < rounds; ++round) {
+    bool imputed = false;
+    for (uword k = 0; k < members.size(); ++k) {
+      x.read(samples.sample(members[k]));
+      if (x.full() || fit.solve(U, x) != Solved::yes) continue;
+      arma::Col<T> filled(n, arma::fill::zeros);
+      kernels::add_times(U.memptr(), n, d, fit.w().memptr(), T(1), filled.memptr());
+      for (uword i = 0; i < n; ++i)
+        if (!samples.observed(i, members[k])) A(i, k) = filled[i];
+      imputed = true;
+    }
+    if (!imputed) break;
+    U = leading_directions(A, d, random);
+  }
+  return U;
+}
+
+/// How closely each sample is surrounded: the mean cosine to its `count` nearest neighbours.
+template <class T>
+arma::vec densities(const SeedSamples<T>& samples, uword count, const Parallel& parallel) {
+  const uword m = samples.n_cols;
+  count = std::min(count, m - 1);
+  arma::vec density(m, arma::fill::ones);
+  if (count == 0) return density;
+  constexpr uword chunk = 16;
+  parallel.for_all((m + chunk - 1) / chunk, [&] { return std::vector<T>(m); },
+                   [&](uword task, std::vector<T>& cosines) {
+                     for (uword j = task * chunk; j < std::min(m, (task + 1) * chunk); ++j) {
+                       samples.cosines(j, 0, m, cosines.data());
+                       cosines[j] = T(-2);
+                       const auto end = cosines.begin() + std::ptrdiff_t(count);
+                       std::nth_element(cosines.begin(), end - 1, cosines.end(), std::greater<T>());
+                       // sorted, so that the sum does not depend on how the selection went
+                       std::sort(cosines.begin(), end);
+                       density[j] =
+                           double(std::accumulate(cosines.begin(), end, T(0))) / double(count);
+                     }
+                   });
+  return density;
+}
+
+/// Squared residuals r2(j, q) of the samples in candidate subspaces; 1 where not determined.
+template <class T>
+arma::Mat<T> squared_residuals(const SeedSamples<T>& samples,
+                               const std::vector<arma::Mat<T>>& candidates,
+                               const Parallel& parallel) {
+  const SubspaceBank<T> bank(candidates);
+  arma::Mat<T> r2(samples.n_cols, candidates.size());
+  constexpr uword chunk = 64;
+  using Scratch = typename SubspaceBank<T>::Scratch;
+  parallel.for_all((samples.n_cols + chunk - 1) / chunk, [&] { return Scratch(bank); },
+                   [&](uword task, Scratch& scratch) {
+                     for (uword j = task * chunk; j < std::min(samples.n_cols, (task + 1) * chunk);
+                          ++j) {
+                       scratch.x.read(samples.sample(j));
+                       bank.fit_all(scratch);
+                       for (uword q = 0; q < candidates.size(); ++q)
+                         r2(j, q) = std::isnan(scratch.r2[q]) ? T(1) : scratch.r2[q];
+                     }
+                   });
+  return r2;
+}
+
+struct SeedingOptions {
+  std::vector<uword> dimensions;  // d_k of the K subspaces
+  uword n_candidates = 0;         // Q, per distinct dimension
+  uword n_neighbors = 0;          // that a candidate is fitted to, itself included; 0 = d + 3
+};
+
+/// Candidate subspaces, and how far each sample is from each of them.
+template <class T>
+struct Candidates {
+  std::vector<arma::Mat<T>> bases;
+  std::vector<arma::Col<T>> residuals;  // of each basis, one per sample; see `measure`
+
+  void add(arma::Mat<T> U, arma::Col<T> r) {
+    bases.push_back(std::move(U));
+    residuals.push_back(std::move(r));
+  }
+
+  /// Fits the samples to the candidates that have no residuals yet.
+  void measure(const SeedSamples<T>& samples, const Parallel& parallel) {
+    const uword known = residuals.size();
+    if (known == bases.size()) return;
+    const std::vector<arma::Mat<T>> rest(bases.begin() + std::ptrdiff_t(known), bases.end());
+    const arma::Mat<T> r2 = squared_residuals(samples, rest, parallel);
+    for (uword q = 0; q < rest.size(); ++q) residuals.push_back(arma::sqrt(r2.col(q)));
+  }
+};
+
+namespace detail {
+
+inline std::vector<uword> distinct(std::vector<uword> values) {
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  return values;
+}
+
+/// The samples nearest to sample j, itself first.
+template <class T>
+std::vector<uword> neighbours(const arma::Col<T>& cosines, uword j, uword count) {
+  arma::Col<T> closeness = cosines;
+  closeness[j] = 2;
+  return largest(closeness, count);
+}
+
+template <class T>
+arma::Col<T> cosines_to(const SeedSamples<T>& samples, uword j, const Parallel& parallel) {
+  arma::Col<T> cosines(samples.n_cols);
+  constexpr uword chunk = 1024;
+  parallel.for_all((samples.n_cols + chunk - 1) / chunk, [] { return 0; },
+                   [&](uword task, int&) {
+                     const uword first = task * chunk;
+                     samples.cosines(j, first, std::min(chunk, samples.n_cols - first),
+                                     cosines.memptr() + first);
+                   });
+  return cosines;
+}
+
+}  // namespace detail
+
+/// The paper's candidates: seeds by probabilistic farthest insertion (Ostrovsky et al. 2006), each
+/// with the subspace of its zero-filled neighbours. Their residuals are not measured yet.
+template <class T>
+Candidates<T> farthest_candidates(const SeedSamples<T>& samples, const SeedingOptions& options,
+                                  Random& random, const Parallel& parallel) {
+  const uword m = samples.n_cols, Q = std::min(options.n_candidates, m);
+  Candidates<T> candidates;
+  arma::vec distance(m, arma::fill::value(4.0));  // squared, to the nearest seed: 4 at most
+  for (uword q = 0; q < Q; ++q) {
+    const uword seed = random.weighted_index(distance);
+    const arma::Col<T> cosines = detail::cosines_to(samples, seed, parallel);
+    for (uword j = 0; j < m; ++j) distance[j] = std::min(distance[j], double(2 - 2 * cosines[j]));
+    distance[seed] = 0;
+    for (const uword d : detail::distinct(options.dimensions)) {
+      const uword count = options.n_neighbors > 0 ? options.n_neighbors : d + 3;
+      candidates.bases.push_back(
+          local_subspace(samples, detail::neighbours(cosines, seed, count), d, 0, random));
+    }
+  }
+  return candidates;
+}
+
+/// Candidates where samples lie densely and no candidate is near yet: a seed is drawn with
+/// probability density^8 r^2; its neighbours' subspace, missing entries imputed, is grown anew on
+/// the 3 d + 3 samples closest to it. Candidates that are given stay, and the new ones keep away
+/// from them. (Farthest insertion prefers outliers.)
+template <class T>
+Candidates<T> density_candidates(const SeedSamples<T>& samples, const arma::vec& density,
+                                 const SeedingOptions& options, Candidates<T> candidates,
+                                 Random& random, const Parallel& parallel) {
+  constexpr int rounds = 3;
+  const uword m = samples.n_cols;
+  const arma::vec dense = arma::pow(arma::clamp(density / density.max(), 0, 1), 8);
+  arma::Col<T> residual(m, arma::fill::ones);
+  candidates.measure(samples, parallel);
+  for (const auto& r : candidates.residuals) residual = arma::min(residual, r);
+  const auto fitted = [&](const arma::Mat<T>& U) {
+    return arma::Col<T>(arma::sqrt(squared_residuals(samples, {U}, parallel).col(0)));
+  };
+  for (uword q = 0; q < options.n_candidates; ++q) {
+    const uword seed =
+        random.weighted_index(dense % arma::square(arma::conv_to<arma::vec>::from(residual)));
+    const arma::Col<T> cosines = detail::cosines_to(samples, seed, parallel);
+    for (const uword d : detail::distinct(options.dimensions)) {
+      const uword count = options.n_neighbors > 0 ? options.n_neighbors : d + 3;
+      arma::Mat<T> U =
+          local_subspace(samples, detail::neighbours(cosines, seed, count), d, rounds, random);
+      U = local_subspace(samples, largest(arma::Col<T>(-fitted(U)), 3 * d + 3), d, rounds, random);
+      const arma::Col<T> r = fitted(U);
+      residual = arma::min(residual, r);
+      candidates.add(std::move(U), r);
+    }
+  }
+  return candidates;
+}
+
+namespace detail {
+
+/// Sum over samples of the distance to the nearest: those chosen, or this candidate.
+template <class T>
+double cost_with(const arma::Col<T>& nearest, const arma::Col<T>& candidate) {
+  double sum = 0;
+  for (uword j = 0; j < nearest.n_elem; ++j) sum += double(std::min(nearest[j], candidate[j]));
+  return sum;
+}
+
+/// The candidate of dimension d that lowers the cost most, of equal ones the first, with its cost.
+template <class T>
+std::pair<uword, double> best_addition(const Candidates<T>& candidates, const arma::Col<T>& nearest,
+                                       uword d, const Parallel& parallel) {
+  const uword Q = candidates.bases.size();
+  arma::vec cost(Q);
+  parallel.for_all(
+      Q, [] { return 0; },
+      [&](uword q, int&) {
+        cost[q] = candidates.bases[q].n_cols == d ? cost_with(nearest, candidates.residuals[q])
+                                                  : std::numeric_limits<double>::infinity();
+      });
+  const uword best = cost.index_min();
+  return {best, cost[best]};
+}
+
+}  // namespace detail
+
+/// Selects one candidate for each dimension so that the sum of the distances to the nearest is
+/// small: greedily, one after the other (Zhang et al. 2012). Small dimensions first: a large
+/// subspace would take in a small cluster together with others.
+template <class T>
+std::vector<uword> greedy_select(const Candidates<T>& candidates,
+                                 const std::vector<uword>& dimensions, const Parallel& parallel) {
+  require(!candidates.bases.empty(), "there are no candidates");
+  std::vector<uword> order(dimensions.size()), chosen(dimensions.size());
+  std::iota(order.begin(), order.end(), uword(0));
+  std::stable_sort(order.begin(), order.end(),
+                   [&](uword a, uword b) { return dimensions[a] < dimensions[b]; });
+  arma::Col<T> nearest(candidates.residuals[0].n_elem, arma::fill::ones);
+  for (const uword k : order) {
+    const auto [q, cost] = detail::best_addition(candidates, nearest, dimensions[k], parallel);
+    require(std::isfinite(cost), "there is no candidate of dimension ", dimensions[k]);
+    chosen[k] = q;
+    nearest = arma::min(nearest, candidates.residuals[q]);
+  }
+  return chosen;
+}
+
+/// The sum over samples of the distance to the nearest of those chosen.
+template <class T>
+double selection_cost(const Candidates<T>& candidates, const std::vector<uword>& chosen) {
+  arma::Col<T> nearest(candidates.residuals.at(0).n_elem, arma::fill::ones);
+  for (const uword q : chosen) nearest = arma::min(nearest, candidates.residuals[q]);
+  return double(arma::accu(nearest));
+}
+
+/// Exchanges chosen candidates for better ones, one at a time, until none is left or after `sweeps`
+/// rounds. Returns the number of exchanges.
+template <class T>
+uword swap_select(const Candidates<T>& candidates, std::vector<uword>& chosen, int sweeps,
+                  const Parallel& parallel) {
+  uword exchanged = 0;
+  const uword m = candidates.residuals.at(0).n_elem;
+  for (int sweep = 0; sweep < sweeps; ++sweep) {
+    const uword before = exchanged;
+    for (uword k = 0; k < chosen.size(); ++k) {
+      arma::Col<T> others(m, arma::fill::ones);
+      for (uword i = 0; i < chosen.size(); ++i)
+        if (i != k) others = arma::min(others, candidates.residuals[chosen[i]]);
+      const double now = detail::cost_with(others, candidates.residuals[chosen[k]]);
+      const auto [q, cost] =
+          detail::best_addition(candidates, others, candidates.bases[chosen[k]].n_cols, parallel);
+      if (!(cost < now - 1e-9 * double(m))) continue;
+      chosen[k] = q;
+      ++exchanged;
+    }
+    if (exchanged == before) break;
+  }
+  return exchanged;
+}
+
+}  // namespace gasg21

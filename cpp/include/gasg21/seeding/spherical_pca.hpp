@@ -1,0 +1,49 @@
+// Where to start from when a random subspace is not wanted.
+#pragma once
+
+#include <functional>
+#include <utility>
+
+#include "gasg21/support/config.hpp"
+#include "gasg21/support/error.hpp"
+#include "gasg21/geometry/grassmann.hpp"
+#include "gasg21/kernels/plain.hpp"
+#include "gasg21/data/observation.hpp"
+#include "gasg21/support/random.hpp"
+
+namespace gasg21 {
+
+/// The d leading directions of the given samples, spherized, their missing entries 0; some 20 d
+/// samples are enough. Up to 20 times closer than a random start, though it rescues no case that a
+/// random start fails in. Directions that the samples do not supply are random. `stop` is asked now
+/// and then; true ends it with what it has.
+template <class T, class Data>
+arma::Mat<T> spherical_pca_basis(const Data& data, uword d, Random& random,
+                                 const std::function<bool()>& stop = {}) {
+  const uword n = data.n_rows;
+  require(data.n_cols > 0, "a start needs at least one sample");
+  arma::Mat<T> sample(n, data.n_cols, arma::fill::zeros);
+  Observation<T> x(n);
+  for (uword j = 0; j < data.n_cols; ++j) {
+    if (x.read(data.sample(j)) != Usable::yes) continue;
+    for (uword k = 0; k < x.count(); ++k) sample(x.rows()[k], j) = x.values()[k];
+  }
+  // Orthogonal iteration with sample sample' + ridge: a start needs no more than a few rounds of
+  // it. The ridge keeps a random direction where the samples supply none.
+  arma::Mat<T> U = random_basis<T>(n, d, random);
+  arma::Col<T> weights(data.n_cols);
+  for (int round = 0; round < 10; ++round) {
+    arma::Mat<T> next(n, d);
+    for (uword c = 0; c < d; ++c) {
+      if (stop && stop()) return U;
+      next.col(c) = T(1e-4) * U.col(c);
+      kernels::transpose_times(sample.memptr(), n, data.n_cols, U.colptr(c), weights.memptr());
+      kernels::add_times(sample.memptr(), n, data.n_cols, weights.memptr(), T(1), next.colptr(c));
+    }
+    if (!orthonormalize(next)) throw NumericalError("the spherical PCA start is not a basis");
+    U = std::move(next);
+  }
+  return U;
+}
+
+}  // namespace gasg21

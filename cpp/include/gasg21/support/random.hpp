@@ -1,0 +1,125 @@
+// A small seeded generator whose draws are the same on every platform (normal draws up to the
+// rounding of the logarithm): standard-library distributions are not. Index, shuffle and normal
+// draw; no global state, no clock.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+
+#include "gasg21/support/config.hpp"
+#include "gasg21/support/error.hpp"
+
+namespace gasg21 {
+
+/// xoshiro256** by Blackman and Vigna, seeded through splitmix64.
+class Random {
+ public:
+  using State = std::array<std::uint64_t, 4>;
+
+  explicit Random(std::uint64_t seed = 0) {
+    for (auto& word : state_) word = split_mix(seed);
+  }
+  explicit Random(const State& state) : state_(state) {
+    require((state[0] | state[1] | state[2] | state[3]) != 0, "random state must not be all zero");
+  }
+
+  const State& state() const { return state_; }
+
+  std::uint64_t next() {
+    const std::uint64_t result = rotate_left(state_[1] * 5, 7) * 9;
+    const std::uint64_t t = state_[1] << 17;
+    state_[2] ^= state_[0];
+    state_[3] ^= state_[1];
+    state_[1] ^= state_[2];
+    state_[0] ^= state_[3];
+    state_[2] ^= t;
+    state_[3] = rotate_left(state_[3], 45);
+    return result;
+  }
+
+  /// Uniform in [0, 1), with 53 random bits.
+  double uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
+
+  /// Uniform in {0, ..., bound - 1}, without bias. Pre: bound > 0.
+  std::uint64_t index(std::uint64_t bound) {
+    std::uint64_t draw = next();
+    while (draw < bound && draw < (0 - bound) % bound) draw = next();  // below 2^64 mod bound
+    return draw % bound;
+  }
+
+  /// Standard normal, by the polar method. The second value is dropped to keep the state four
+  /// words.
+  double normal() {
+    for (;;) {
+      const double a = 2.0 * uniform() - 1.0;
+      const double b = 2.0 * uniform() - 1.0;
+      const double s = a * a + b * b;
+      if (s > 0.0 && s < 1.0) return a * std::sqrt(-2.0 * std::log(s) / s);
+    }
+  }
+
+  /// As many draws of `normal`, one after the other, but without a branch that can't be guessed: in
+  /// half the time.
+  template <class T>
+  void normals(T* out, uword count) {
+    constexpr uword most = 128;
+    double a[most], s[most];
+    for (uword done = 0; done < count;) {
+      const uword here = std::min(most, count - done);
+      Random own = *this;  // in registers, while a and s are in memory
+      for (uword kept = 0; kept < here;) {
+        const double first = 2.0 * own.uniform() - 1.0;
+        const double second = 2.0 * own.uniform() - 1.0;
+        a[kept] = first;
+        s[kept] = first * first + second * second;
+        kept += (s[kept] > 0.0) & (s[kept] < 1.0);
+      }
+      *this = own;
+      for (uword k = 0; k < here; ++k)
+        out[done + k] = T(a[k] * std::sqrt(-2.0 * std::log(s[k]) / s[k]));
+      done += here;
+    }
+  }
+
+  /// An index drawn with probability proportional to its weight; uniform when no weight is
+  /// positive. Pre: the weights are finite, not negative, and at least one.
+  uword weighted_index(const arma::vec& weights) {
+    require(!weights.empty(), "there is nothing to draw from");
+    const double total = arma::accu(weights);
+    if (!(total > 0)) return index(weights.n_elem);
+    double left = uniform() * total;
+    uword last = 0;  // rounding may leave a little after the last weight
+    for (uword i = 0; i < weights.n_elem; ++i) {
+      if (!(weights[i] > 0)) continue;
+      last = i;
+      left -= weights[i];
+      if (left < 0) break;
+    }
+    return last;
+  }
+
+  /// The numbers 0 to count - 1 in random order (Fisher and Yates).
+  arma::uvec permutation(uword count) {
+    arma::uvec order(count);
+    for (uword i = 0; i < count; ++i) order[i] = i;
+    for (uword i = count; i > 1; --i) std::swap(order[i - 1], order[index(i)]);
+    return order;
+  }
+
+ private:
+  static std::uint64_t rotate_left(std::uint64_t x, int k) { return (x << k) | (x >> (64 - k)); }
+
+  static std::uint64_t split_mix(std::uint64_t& x) {
+    std::uint64_t z = (x += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
+
+  State state_;
+};
+
+}  // namespace gasg21
