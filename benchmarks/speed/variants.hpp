@@ -1,8 +1,8 @@
 // The ways to do the same updates that are timed against each other.
 #pragma once
 
-#include <gasg21/run.hpp>
 #include <gasg21/metric.hpp>
+#include <gasg21/run.hpp>
 #include <gasg21/tracker.hpp>
 #if __has_include(<gasg21/kernels/dispatch.hpp>)
 #include <gasg21/kernels/dispatch.hpp>

@@ -26,9 +26,9 @@ struct AnyStep {
 
 template <class T>
 struct AnyFit {
-  std::variant<MovingFit<T>, L1Fit<T>> fit;
+  std::variant<TrackedFit<T>, L1Admm<T>> fit;
 
-  Solved solve(MovingBasis<T>& U, const Observation<T>& x) {
+  Solved solve(TrackedBasis<T>& U, const Observation<T>& x) {
     return std::visit([&](auto& f) { return f.solve(U, x); }, fit);
   }
   const arma::Col<T>& w() const {
@@ -49,7 +49,7 @@ struct AnyFit {
   bool exact() const {
     return std::visit([](const auto& f) { return f.exact(); }, fit);
   }
-  void move(MovingBasis<T>& U, Observation<T>& x, const arma::Col<T>& v, double theta) {
+  void move(TrackedBasis<T>& U, Observation<T>& x, const arma::Col<T>& v, double theta) {
     std::visit([&](auto& f) { f.move(U, x, v, theta); }, fit);
   }
 };
@@ -57,7 +57,7 @@ struct AnyFit {
 /// The fit of a loss in a basis that stands still.
 template <class T>
 struct AnyStandingFit {
-  std::variant<StandingFit<T>, L1Fit<T>> fit;
+  std::variant<FixedFit<T>, L1Admm<T>> fit;
 
   Solved solve(const arma::Mat<T>& U, const Observation<T>& x) {
     return std::visit([&](auto& f) { return f.solve(U, x); }, fit);
@@ -96,9 +96,9 @@ struct AnyLoss {
     return std::visit([&](const auto& l) { return AnyFit<T>{l.template make_fit<T>(n, d)}; }, loss);
   }
   template <class T>
-  AnyStandingFit<T> make_standing_fit(const arma::Mat<T>& U) const {
+  AnyStandingFit<T> make_fixed_fit(const arma::Mat<T>& U) const {
     if (const auto* l1 = std::get_if<L1Loss>(&loss)) return {l1->make_fit<T>(U.n_rows, U.n_cols)};
-    return {StandingFit<T>(U)};
+    return {FixedFit<T>(U)};
   }
   /// Passes over a sample that a fit to a standing basis makes, at most.
   double passes() const {

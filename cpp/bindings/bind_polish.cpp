@@ -125,13 +125,13 @@ template <class T>
 py::tuple next_basis(const py::array& components, const py::array& rows, const py::array& C) {
   const arma::Mat<T> borrowed = as_basis<T>(components, "components");
   arma::Mat<T> U(borrowed.memptr(), borrowed.n_rows, borrowed.n_cols);
-  RowSums<T> sums(U.n_rows, U.n_cols);
+  CoordinateSums<T> sums(U.n_rows, U.n_cols);
   const arma::Mat<T> given = as_basis<T>(rows, "rows");
   require(given.n_rows == sums.sums.n_rows && given.n_cols == sums.sums.n_cols,
           "the row sums do not fit the components");
   sums.sums = given;
   Scatter scatter(from_square(C), 1);
-  const double change = update_rows(U, sums, scatter, Parallel());
+  const double change = update_coordinates(U, sums, scatter, Parallel());
   return py::make_tuple(to_components(U), to_square(scatter.C), change);
 }
 

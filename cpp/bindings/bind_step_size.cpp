@@ -139,7 +139,7 @@ void bind_step_size(py::module_& m) {
                   })
       .def("__reduce__", reduce);
 
-  const L1FitOptions admm;
+  const L1AdmmOptions admm;
   py::class_<L1Loss>(m, "L1Loss")
       .def(py::init([](double rho, std::int64_t max_iter, double tol) {
              return checked(L1Loss{{rho, max_iter, tol}});

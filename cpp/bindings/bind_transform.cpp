@@ -83,7 +83,7 @@ void each_fitted(const arma::Mat<T>& U, const AnyView<T>& view, const LossName& 
   const AnyLoss any(loss);
   each_sample<T>(
       view, n_threads, double(U.n_cols) * any.passes(),
-      [&] { return Projector<T, AnyStandingFit<T>>(U, any.make_standing_fit<T>(U)); },
+      [&] { return Projector<T, AnyStandingFit<T>>(U, any.make_fixed_fit<T>(U)); },
       [&](uword j, const auto& sample, auto& projector) {
         projector.read(sample);
         visit(j, projector);

@@ -43,7 +43,7 @@ inline Counters unpack_counters(const py::handle& h) {
 
 template <class T>
 py::tuple pack(const BasisLayout<T>& layout) {
-  const RowBasisState<T>& rows = layout.by_rows;
+  const RowMajorState<T>& rows = layout.by_rows;
   return py::make_tuple(layout.streak, rows.steps, to_column_array(arma::Col<T>(layout.pull)),
                         to_components(rows.rows), to_components(rows.A),
                         to_components(rows.inverse));
@@ -60,7 +60,7 @@ BasisLayout<T> unpack_layout(const py::handle& h, uword n, uword d) {
   BasisLayout<T> layout{{}, t[0].cast<std::int64_t>(), std::vector<T>(pull, pull + d)};
   if (t[3].cast<py::array>().size() == 0) return layout;
   layout.by_rows = {matrix(3), matrix(4), matrix(5), t[1].cast<uword>()};
-  const RowBasisState<T>& rows = layout.by_rows;
+  const RowMajorState<T>& rows = layout.by_rows;
   require(rows.rows.n_rows == d && rows.rows.n_cols == n && rows.A.n_rows == d &&
               rows.A.n_cols == d && rows.inverse.n_rows == d && rows.inverse.n_cols == d,
           "the layout does not fit a ", n, " x ", d, " basis");

@@ -6,8 +6,8 @@
 
 #include <cstdint>
 #include <cstring>
-#include <gasg21/support/config.hpp>
 #include <gasg21/geometry/grassmann.hpp>
+#include <gasg21/support/config.hpp>
 #include <gasg21/support/random.hpp>
 #include <limits>
 #include <stdexcept>

@@ -6,10 +6,10 @@
 #include "polish_support.hpp"
 
 using gasg21::add_block;
+using gasg21::CoordinateSums;
 using gasg21::DenseView;
 using gasg21::fit_block;
 using gasg21::Parallel;
-using gasg21::RowSums;
 using gasg21::SampleFits;
 using gasg21::Scatter;
 using support::distance;
@@ -62,7 +62,7 @@ TEST_CASE_TEMPLATE("the sums of a coordinate are those over the samples that obs
       const auto U = p.near(0.05);
       const DenseView<T> data(p.X);
       const SampleFits<T> fits = weighted_fits(U, data);
-      RowSums<T> rows(97, d);
+      CoordinateSums<T> rows(97, d);
       REQUIRE(add_block(U, data, 0, fits, rows, Parallel()));
       for (uword i = 0; i < 97; ++i) {
         const arma::vec expected = plain_sums(p.X, U, fits, i);
@@ -82,7 +82,7 @@ TEST_CASE("NaN, a mask, held out entries and stored entries give the same sums t
       const auto U = p.near(0.05);
       const DenseView<double> dense(p.X);
       const SampleFits<double> fits = weighted_fits(U, dense);
-      RowSums<double> expected(n, d), masked(n, d), held_out(n, d), sparse(n, d);
+      CoordinateSums<double> expected(n, d), masked(n, d), held_out(n, d), sparse(n, d);
       add_block(U, dense, 0, fits, expected, Parallel());
 
       arma::mat filled = p.X;
@@ -123,7 +123,7 @@ TEST_CASE("data in blocks: fits and sums in place to the bit, added sums to roun
   const auto U = p.near(0.05);
   const Parallel parallel(2);
   SampleFits<double> whole(10, 700), parts(10, 700);
-  RowSums<double> expected(300, 10), in_place(300, 10), added(300, 10);
+  CoordinateSums<double> expected(300, 10), in_place(300, 10), added(300, 10);
   REQUIRE(fit_block(U, DenseView<double>(p.X), 0, whole, parallel));
   Scatter().weigh(whole, 6);
   REQUIRE(add_block(U, DenseView<double>(p.X), 0, whole, expected, parallel));
@@ -139,13 +139,13 @@ TEST_CASE("data in blocks: fits and sums in place to the bit, added sums to roun
   Scatter().weigh(parts, 6);
   each_block([&](const auto& block, uword first) {
     add_block(U, block, first, parts, in_place, parallel);
-    RowSums<double> own(300, 10);
+    CoordinateSums<double> own(300, 10);
     add_block(U, block, first, parts, own, parallel);
     added += own;
   });
   CHECK(same_bits(in_place.sums, expected.sums));
   CHECK(distance(added.sums, expected.sums) <= 1e-12 * arma::abs(expected.sums).max());
-  RowSums<double> alone(300, 10);
+  CoordinateSums<double> alone(300, 10);
   add_block(U, DenseView<double>(p.X), 0, whole, alone, Parallel());
   CHECK(same_bits(alone.sums, expected.sums));
 }

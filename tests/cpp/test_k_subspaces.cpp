@@ -1,7 +1,7 @@
 // k_subspaces.hpp: each vector moves the nearest subspace as a tracker would, and no other.
 #include <gasg21/k_subspaces.hpp>
-#include <gasg21/run.hpp>
 #include <gasg21/metric.hpp>
+#include <gasg21/run.hpp>
 
 #include "instruction_sets.hpp"
 #include "union_support.hpp"

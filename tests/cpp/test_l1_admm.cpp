@@ -5,8 +5,8 @@
 
 #include "support.hpp"
 
-using gasg21::L1Fit;
-using gasg21::L1FitOptions;
+using gasg21::L1Admm;
+using gasg21::L1AdmmOptions;
 using gasg21::Observation;
 using gasg21::random_basis;
 using gasg21::Solved;
@@ -59,7 +59,7 @@ arma::vec dual_residual(const arma::mat& U, const Observation<double>& x, const 
   return sum;
 }
 
-const L1FitOptions exact_options{1, 20000, 1e-15};  // a constant penalty, to the end
+const L1AdmmOptions exact_options{1, 20000, 1e-15};  // a constant penalty, to the end
 
 }  // namespace
 
@@ -70,7 +70,7 @@ TEST_CASE("with a constant penalty the fit keeps the optimality conditions of th
       const arma::mat U = random_basis<double>(40, 3, random);
       const auto x = observe<double>(support::only<double>(
           gaussian<double>(40, random), support::random_rows(40, missing > 0 ? 24 : 40, random)));
-      L1Fit<double> fit(40, 3, exact_options);
+      L1Admm<double> fit(40, 3, exact_options);
       REQUIRE(fit.solve(U, x) == Solved::yes);
       double broken = 0;
       uword zeros = 0;
@@ -93,7 +93,7 @@ TEST_CASE("no other weights cost less") {
   Random random(7);
   const Corrupted<double> problem(50, 4, 0.5, 0.3, 3);
   const auto x = observe(problem.x);
-  L1Fit<double> fit(50, 4, exact_options);
+  L1Admm<double> fit(50, 4, exact_options);
   REQUIRE(fit.solve(problem.U, x) == Solved::yes);
   const double least = cost(problem.U, x, fit.w());
   for (int trial = 0; trial < 200; ++trial)
@@ -109,7 +109,7 @@ TEST_CASE("a growing penalty ends near the minimum") {
     Random random(seed);
     const arma::mat U = random_basis<double>(60, 4, random);
     const auto x = observe<double>(gaussian<double>(60, random));
-    L1Fit<double> published(60, 4), exact(60, 4, exact_options);
+    L1Admm<double> published(60, 4), exact(60, 4, exact_options);
     published.solve(U, x);
     exact.solve(U, x);
     worst = std::max(worst, cost(U, x, published.w()) / cost(U, x, exact.w()) - 1);
@@ -123,7 +123,7 @@ TEST_CASE_TEMPLATE("sparse corruption does not touch the weights", T, double, fl
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     const Corrupted<T> problem(100, 3, 0.15, 0.3, seed);
     const auto x = observe(problem.x);
-    L1Fit<T> fit(100, 3);
+    L1Admm<T> fit(100, 3);
     REQUIRE(fit.solve(problem.U, x) == Solved::yes);
     const arma::Col<T> w = fit.w() * x.scale();
     // 1.8^30 is what the penalty grows to; float has no more digits than 1e-7.
@@ -136,7 +136,7 @@ TEST_CASE_TEMPLATE("the direction is a unit vector at right angles to the subspa
   for (const double missing : {0.0, 0.5}) {
     const Corrupted<T> problem(80, 4, 0.3, missing, 9);
     const auto x = observe(problem.x);
-    L1Fit<T> fit(80, 4);
+    L1Admm<T> fit(80, 4);
     REQUIRE(fit.solve(problem.U, x) == Solved::yes);
     REQUIRE(!fit.exact());
     const arma::Col<T>& e = fit.direction();
@@ -154,7 +154,7 @@ TEST_CASE_TEMPLATE("the direction is a unit vector at right angles to the subspa
 TEST_CASE("the residual is that of least squares") {
   const Corrupted<double> problem(50, 3, 0.3, 0.2, 4);
   const auto x = observe(problem.x);
-  L1Fit<double> l1(50, 3);
+  L1Admm<double> l1(50, 3);
   gasg21::LeastSquares<double> squares(50, 3);
   l1.solve(problem.U, x);
   squares.solve(problem.U, x);
@@ -165,7 +165,7 @@ TEST_CASE("the residual is that of least squares") {
 TEST_CASE("what tells nothing is said as least squares says it") {
   Random random(2);
   const arma::mat U = random_basis<double>(20, 3, random);
-  L1Fit<double> fit(20, 3);
+  L1Admm<double> fit(20, 3);
   CHECK(fit.solve(U, observe<double>(support::only<double>(gaussian<double>(20, random),
                                                            arma::uvec{1, 5, 7}))) ==
         Solved::too_few_entries);
@@ -174,8 +174,8 @@ TEST_CASE("what tells nothing is said as least squares says it") {
 }
 
 TEST_CASE("constants out of range are refused by name") {
-  const auto refusing = [](const L1FitOptions& options) {
-    return complaint([&] { L1Fit<double> fit(5, 1, options); });
+  const auto refusing = [](const L1AdmmOptions& options) {
+    return complaint([&] { L1Admm<double> fit(5, 1, options); });
   };
   CHECK(contains(refusing({0.9, 30, 1e-10}), "rho=0.9 must be in [1, 10]"));
   CHECK(contains(refusing({support::quiet_nan<double>, 30, 1e-10}), "rho=nan"));

@@ -1,7 +1,7 @@
 // least_squares.hpp: weights and residual on Omega, to the digits that the data allow.
 #include <cmath>
-#include <gasg21/geometry/grassmann.hpp>
 #include <gasg21/fit/least_squares.hpp>
+#include <gasg21/geometry/grassmann.hpp>
 
 #include "support.hpp"
 

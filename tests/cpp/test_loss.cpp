@@ -33,9 +33,9 @@ TEST_CASE("an outlier pulls no harder than an inlier under L21, and harder under
 TEST_CASE("under L1 the weight is the length of the pull, and each loss has its fit") {
   CHECK(gasg21::L1Loss{}.weight(3.5) == 3.5);
   const gasg21::L1Loss loss{{1.5, 7, 1e-3}};
-  gasg21::L1Fit<double> fit = loss.make_fit<double>(4, 1);
+  gasg21::L1Admm<double> fit = loss.make_fit<double>(4, 1);
   static_assert(
-      std::is_same_v<decltype(gasg21::L21Loss{}.make_fit<float>(4, 1)), gasg21::MovingFit<float>>);
+      std::is_same_v<decltype(gasg21::L21Loss{}.make_fit<float>(4, 1)), gasg21::TrackedFit<float>>);
   gasg21::Observation<double> x(4);
   const arma::vec values = {1, -2, 3, 0.1};
   x.read(gasg21::DenseSample<double>{values.memptr()});

@@ -1,7 +1,7 @@
 // transform.hpp: a sample of the subspace comes back as it was, at every scale.
 #include <cmath>
-#include <gasg21/geometry/grassmann.hpp>
 #include <gasg21/fit/projector.hpp>
+#include <gasg21/geometry/grassmann.hpp>
 
 #include "support.hpp"
 

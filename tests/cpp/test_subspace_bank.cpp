@@ -1,6 +1,6 @@
 // bank.hpp: all subspaces at once give what each gives by itself.
-#include <gasg21/fit/subspace_bank.hpp>
 #include <gasg21/fit/projector.hpp>
+#include <gasg21/fit/subspace_bank.hpp>
 
 #include "instruction_sets.hpp"
 #include "union_support.hpp"

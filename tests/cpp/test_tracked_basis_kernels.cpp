@@ -1,11 +1,11 @@
 // block_kernels.hpp, observe.hpp and small_solve.hpp: each kernel equals the Armadillo expression
 // it stands for, for every instruction set, at every size around registers, tiles and chunks.
 #include <cmath>
-#include <gasg21/support/aligned.hpp>
-#include <gasg21/kernels/tracked_basis.hpp>
-#include <gasg21/kernels/row_major_basis.hpp>
 #include <gasg21/kernels/observe.hpp>
+#include <gasg21/kernels/row_major_basis.hpp>
 #include <gasg21/kernels/small_solve.hpp>
+#include <gasg21/kernels/tracked_basis.hpp>
+#include <gasg21/support/aligned.hpp>
 #include <vector>
 
 #include "instruction_sets.hpp"
@@ -135,7 +135,7 @@ TEST_CASE_TEMPLATE("sums carries out the step, then sums what is observed", T, d
       if (kind == 2) direction = scale * (r - c.U * c.y);
       direction.replace(quiet_nan<T>, T(0));
       if (kind > 0) expected += (along * c.U * c.z + across_by * direction) * c.v.t();
-      const T across = kernels::block_kernels<T>(d).sums(
+      const T across = kernels::tracked_basis_kernels<T>(d).sums(
           U.memory.data(), U.count(), d, kind > 0 ? &move : nullptr, e.data(), x.data(), x.data(),
           missing > 0 ? G.memptr() : nullptr, b.memptr(), scratch.data());
       const double tolerance = rounding<T>(n + d);
@@ -164,11 +164,11 @@ TEST_CASE_TEMPLATE("carry does the step that sums does, to the bit", T, double, 
       Aligned<T> scratch(kernels::sums_scratch<T>(d));
       kernels::Move<T> move{e.data(), c.v.memptr(), c.z.memptr(), y,
                             T(-0.1),  T(0.4),       T(0.3),       T(0.2)};
-      kernels::block_kernels<T>(d).sums(U.memory.data(), U.count(), d, &move, e.data(), x.data(),
-                                        x.data(), missing > 0 ? G.memptr() : nullptr, b.memptr(),
-                                        scratch.data());
+      kernels::tracked_basis_kernels<T>(d).sums(
+          U.memory.data(), U.count(), d, &move, e.data(), x.data(), x.data(),
+          missing > 0 ? G.memptr() : nullptr, b.memptr(), scratch.data());
       move.e = f.data();
-      kernels::block_kernels<T>(d).carry(V.memory.data(), V.count(), d, move);
+      kernels::tracked_basis_kernels<T>(d).carry(V.memory.data(), V.count(), d, move);
       CHECK(support::same_bits(U.matrix(), V.matrix()));
       CHECK(support::same_bits<T>(column(e, n), column(f, n)));
     }
@@ -182,8 +182,8 @@ TEST_CASE_TEMPLATE("residual is x - U w on Omega and NaN elsewhere", T, double, 
     const Aligned<T> x = padded(c.x), e = padded(c.e);
     Aligned<T> r(x.size(), T(7)), q(d * kernels::block_rows<T>);
     T products[2];
-    kernels::block_kernels<T>(d).residual(U.memory.data(), U.count(), d, c.v.memptr(), x.data(),
-                                          e.data(), r.data(), q.data(), products);
+    kernels::tracked_basis_kernels<T>(d).residual(U.memory.data(), U.count(), d, c.v.memptr(),
+                                                  x.data(), e.data(), r.data(), q.data(), products);
     arma::Col<T> expected(n, arma::fill::zeros);
     expected.elem(c.omega) = c.x.elem(c.omega) - c.U.rows(c.omega) * c.v;
     const double tolerance = 8 * rounding<T>(n);
@@ -266,8 +266,9 @@ TEST_CASE_TEMPLATE("a chunk of which nothing is observed adds nothing", T, doubl
     arma::Mat<T> G(d, d, arma::fill::zeros);
     arma::Col<T> b(d);
     Aligned<T> scratch(kernels::sums_scratch<T>(d));
-    kernels::block_kernels<T>(d).sums(U.memory.data(), U.count(), d, nullptr, e.data(), x.data(),
-                                      x.data(), G.memptr(), b.memptr(), scratch.data());
+    kernels::tracked_basis_kernels<T>(d).sums(U.memory.data(), U.count(), d, nullptr, e.data(),
+                                              x.data(), x.data(), G.memptr(), b.memptr(),
+                                              scratch.data());
     const arma::Mat<T> seen = c.U.rows(arma::find_finite(c.x));
     CHECK(distance<T>(arma::trimatl(G), arma::trimatl(seen.t() * seen)) <= 30 * rounding<T>(n));
   });

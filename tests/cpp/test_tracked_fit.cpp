@@ -2,8 +2,8 @@
 // LeastSquares and geodesic_step give, whatever is observed, in either layout, for each instruction
 // set.
 #include <cmath>
-#include <gasg21/geometry/grassmann.hpp>
 #include <gasg21/fit/fixed_fit.hpp>
+#include <gasg21/geometry/grassmann.hpp>
 #include <gasg21/tracker.hpp>
 
 #include "instruction_sets.hpp"
@@ -11,11 +11,11 @@
 
 using gasg21::DenseSample;
 using gasg21::LeastSquares;
-using gasg21::MovingBasis;
-using gasg21::MovingFit;
 using gasg21::Observation;
 using gasg21::random_basis;
 using gasg21::Solved;
+using gasg21::TrackedBasis;
+using gasg21::TrackedFit;
 using gasg21::Usable;
 using support::distance;
 using support::eps;
@@ -32,8 +32,8 @@ template <class T>
 struct Pair {
   arma::Mat<T> U;
   arma::Col<T> last;
-  MovingBasis<T> moving;
-  MovingFit<T> fit;
+  TrackedBasis<T> moving;
+  TrackedFit<T> fit;
   Observation<T> x;
 
   explicit Pair(const arma::Mat<T>& start)
@@ -146,8 +146,8 @@ TEST_CASE_TEMPLATE("vectors near and far, by thousands, leave the basis orthonor
       Random random(17);
       const uword n = 200, d = 5;
       const arma::Mat<T> truth = random_basis<T>(n, d, random);
-      MovingBasis<T> U(truth, arma::Col<T>(n, arma::fill::zeros));
-      MovingFit<T> fit(n, d);
+      TrackedBasis<T> U(truth, arma::Col<T>(n, arma::fill::zeros));
+      TrackedFit<T> fit(n, d);
       Observation<T> x(n);
       for (int j = 0; j < 5000; ++j) {  // as long as steps may be; errors would feed on themselves
         const T off = T(std::pow(10.0, -double(j % (sizeof(T) == 8 ? 9 : 4))));
@@ -274,7 +274,7 @@ TEST_CASE_TEMPLATE("in a standing basis each sample is fitted alike, whatever ca
     Random random(6);
     const uword n = 700, d = 6;
     const arma::Mat<T> U = random_basis<T>(n, d, random);
-    gasg21::StandingFit<T> fit(U), again(U);
+    gasg21::FixedFit<T> fit(U), again(U);
     LeastSquares<T> plain(n, d);
     Observation<T> x(n);
     for (const uword count : {700u, 500u, 100u, 20u, 699u, 170u}) {
@@ -299,7 +299,7 @@ TEST_CASE_TEMPLATE("what the spared refinement would change are a hundred roundi
     for (uword trial = 0; trial < 100; ++trial) {
       const uword n = 40, d = 1 + trial % 10;
       const auto U = random_basis<T>(n, d, random);
-      gasg21::StandingFit<T> fit(U);
+      gasg21::FixedFit<T> fit(U);
       LeastSquares<T> refined(n, d);
       Observation<T> x(n);
       for (const uword count : {n, d + 1 + trial % (39 - d)}) {

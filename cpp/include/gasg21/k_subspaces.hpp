@@ -10,7 +10,6 @@
 #include "gasg21/fit/subspace_bank.hpp"
 #include "gasg21/support/config.hpp"
 #include "gasg21/support/error.hpp"
-#include "gasg21/support/parallel.hpp"
 #include "gasg21/tracker.hpp"
 
 namespace gasg21 {
@@ -163,35 +162,5 @@ class KSubspaces {
   std::vector<One> trackers_;
   Usable usable_ = Usable::all_missing;
 };
-
-/// Which subspace each sample is nearest to, and how far from it.
-template <class T>
-struct Assignment {
-  arma::uvec labels;       // the number of subspaces = none can be told
-  arma::Col<T> residuals;  // of the unit-norm samples; 0 for a sample of zeros, NaN = none
-};
-
-/// Assigns all samples, Alg. 3, step 12. Throws Stopped when it was.
-template <class T, class Data>
-Assignment<T> assign(const SubspaceBank<T>& bank, const Data& data,
-                     const Parallel& parallel = Parallel()) {
-  require(data.n_rows == bank.n(), "the data has ", data.n_rows, " rows, but n = ", bank.n());
-  constexpr uword chunk = 64;
-  Assignment<T> all{arma::uvec(data.n_cols), arma::Col<T>(data.n_cols)};
-  using Scratch = typename SubspaceBank<T>::Scratch;
-  parallel.for_all((data.n_cols + chunk - 1) / chunk, [&] { return Scratch(bank); },
-                   [&](uword task, Scratch& scratch) {
-                     for (uword j = task * chunk; j < std::min(data.n_cols, (task + 1) * chunk);
-                          ++j) {
-                       Nearest<T> best{bank.size(), std::numeric_limits<T>::quiet_NaN()};
-                       const Usable usable = scratch.x.read(data.sample(j));
-                       if (usable == Usable::yes) best = bank.nearest(scratch);
-                       if (usable == Usable::zero) best.residual = 0;
-                       all.labels[j] = best.cluster;
-                       all.residuals[j] = best.residual;
-                     }
-                   });
-  return all;
-}
 
 }  // namespace gasg21

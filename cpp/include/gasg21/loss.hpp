@@ -5,17 +5,17 @@
 
 #include <cmath>
 
-#include "gasg21/support/config.hpp"
-#include "gasg21/support/error.hpp"
 #include "gasg21/fit/l1_admm.hpp"
 #include "gasg21/fit/tracked_fit.hpp"
+#include "gasg21/support/config.hpp"
+#include "gasg21/support/error.hpp"
 
 namespace gasg21 {
 
 /// What the losses of |r| have in common.
 struct LeastSquaresLoss {
   template <class T>
-  MovingFit<T> make_fit(uword n, uword d) const {
+  TrackedFit<T> make_fit(uword n, uword d) const {
     return {n, d};
   }
 };
@@ -33,10 +33,10 @@ struct SquaredLoss : LeastSquaresLoss {
 /// The sum of the |r_i|, which makes the tracker GRASTA: each *entry* pulls with the same force, so
 /// corrupted entries do little harm. Its weights are not those of least squares.
 struct L1Loss {
-  L1FitOptions options;
+  L1AdmmOptions options;
 
   template <class T>
-  L1Fit<T> make_fit(uword n, uword d) const {
+  L1Admm<T> make_fit(uword n, uword d) const {
     return {n, d, options};
   }
   double weight(double length) const { return length; }

@@ -6,11 +6,11 @@
 #include <cmath>
 #include <utility>
 
-#include "gasg21/support/config.hpp"
-#include "gasg21/support/error.hpp"
 #include "gasg21/geometry/grassmann.hpp"
 #include "gasg21/kernels/plain.hpp"
 #include "gasg21/kernels/small_solve.hpp"
+#include "gasg21/support/config.hpp"
+#include "gasg21/support/error.hpp"
 
 namespace gasg21 {
 

@@ -6,9 +6,9 @@
 #include <limits>
 #include <vector>
 
+#include "gasg21/geometry/grassmann.hpp"
 #include "gasg21/support/config.hpp"
 #include "gasg21/support/error.hpp"
-#include "gasg21/geometry/grassmann.hpp"
 #include "gasg21/tracker.hpp"
 
 namespace gasg21 {

@@ -8,15 +8,15 @@
 #include <limits>
 #include <utility>
 
-#include "gasg21/support/config.hpp"
-#include "gasg21/support/error.hpp"
-#include "gasg21/geometry/grassmann.hpp"
-#include "gasg21/loss.hpp"
 #include "gasg21/basis/tracked_basis.hpp"
 #include "gasg21/data/observation.hpp"
-#include "gasg21/support/random.hpp"
+#include "gasg21/geometry/grassmann.hpp"
+#include "gasg21/loss.hpp"
 #include "gasg21/metric.hpp"
 #include "gasg21/step_size.hpp"
+#include "gasg21/support/config.hpp"
+#include "gasg21/support/error.hpp"
+#include "gasg21/support/random.hpp"
 
 namespace gasg21 {
 
@@ -204,7 +204,7 @@ class Tracker {
             "the previous gradient does not fit a ", n, " x ", d, " basis");
     require(state.metric.fits(d), "the metric does not fit a basis of ", d, " columns");
     require(double(orthonormality_error(state.U)) < 1e-3, "the basis is not orthonormal");
-    const RowBasisState<T>& rows = state.layout.by_rows;
+    const RowMajorState<T>& rows = state.layout.by_rows;
     require(state.layout.pull.empty() || state.layout.pull.size() == d, "the layout has no ", d,
             " columns");
     if (rows.rows.empty()) return state;
@@ -213,8 +213,8 @@ class Tracker {
             "the layout does not fit a ", n, " x ", d, " basis");
     // The basis by rows is the one that counts, so it must be the same, up to the rounding errors
     // of other instructions.
-    const T off = arma::accu(
-        arma::abs(RowBasis<T>(rows, state.previous.e.memptr()).matrix() - state.U));  // keeps a NaN
+    const T off = arma::accu(arma::abs(RowMajorBasis<T>(rows, state.previous.e.memptr()).matrix() -
+                                       state.U));  // keeps a NaN
     require(off <= 100 * std::numeric_limits<T>::epsilon() * std::sqrt(T(n)) * T(d),
             "the layout is not that of the basis");
     const arma::Mat<T> unit = rows.A * rows.inverse - arma::eye<arma::Mat<T>>(d, d);
@@ -295,7 +295,7 @@ class Tracker {
     return {outcome, residual, rule_.eta(), rule_.level()};
   }
 
-  MovingBasis<T> U_;
+  TrackedBasis<T> U_;
   StepRule rule_;
   Metric metric_;
   Weights<T> previous_;  // of the last step; weight 0 until the first

@@ -9,30 +9,30 @@
 #include <utility>
 #include <vector>
 
+#include "gasg21/kernels/plain.hpp"
+#include "gasg21/kernels/row_major_basis.hpp"
 #include "gasg21/support/aligned.hpp"
 #include "gasg21/support/config.hpp"
-#include "gasg21/kernels/row_major_basis.hpp"
-#include "gasg21/kernels/plain.hpp"
 
 namespace gasg21 {
 
-/// What a RowBasis consists of, for resuming bit by bit. Empty = there is none.
+/// What a RowMajorBasis consists of, for resuming bit by bit. Empty = there is none.
 template <class T>
-struct RowBasisState {
+struct RowMajorState {
   arma::Mat<T> rows;        // d x n, one row of the basis per column
   arma::Mat<T> A, inverse;  // d x d
   uword steps = 0;          // since A was I
 };
 
 template <class T>
-class RowBasis {
+class RowMajorBasis {
  public:
   /// Starts from U, n x d, as if it had last moved along e.
-  RowBasis(const arma::Mat<T>& U, const T* e)
-      : RowBasis(RowBasisState<T>{U.t(), arma::eye<arma::Mat<T>>(U.n_cols, U.n_cols),
-                                  arma::eye<arma::Mat<T>>(U.n_cols, U.n_cols)},
-                 e) {}
-  RowBasis(const RowBasisState<T>& s, const T* e)
+  RowMajorBasis(const arma::Mat<T>& U, const T* e)
+      : RowMajorBasis(RowMajorState<T>{U.t(), arma::eye<arma::Mat<T>>(U.n_cols, U.n_cols),
+                                       arma::eye<arma::Mat<T>>(U.n_cols, U.n_cols)},
+                      e) {}
+  RowMajorBasis(const RowMajorState<T>& s, const T* e)
       : n_(s.rows.n_cols),
         d_(s.rows.n_rows),
         stride_(kernels::RowMemory<T>::stride_for(d_)),
@@ -49,7 +49,7 @@ class RowBasis {
     }
   }
 
-  RowBasisState<T> state() const {
+  RowMajorState<T> state() const {
     arma::Mat<T> rows(d_, n_);
     for (uword i = 0; i < n_; ++i) std::copy(row(i), row(i) + d_, rows.colptr(i));
     return {rows, A_, inverse_, steps_};
@@ -57,7 +57,7 @@ class RowBasis {
 
   /// n x d, orthonormal.
   arma::Mat<T> matrix() const {
-    RowBasis copy = *this;
+    RowMajorBasis copy = *this;
     copy.carry_out();
     return copy.state().rows.t();
   }

@@ -12,18 +12,18 @@
 #include <utility>
 #include <vector>
 
-#include "gasg21/support/aligned.hpp"
-#include "gasg21/kernels/tracked_basis.hpp"
-#include "gasg21/support/config.hpp"
-#include "gasg21/kernels/plain.hpp"
 #include "gasg21/basis/row_major_basis.hpp"
+#include "gasg21/kernels/plain.hpp"
+#include "gasg21/kernels/tracked_basis.hpp"
+#include "gasg21/support/aligned.hpp"
+#include "gasg21/support/config.hpp"
 
 namespace gasg21 {
 
-/// What a MovingBasis knows beyond the basis itself, for resuming bit by bit.
+/// What a TrackedBasis knows beyond the basis itself, for resuming bit by bit.
 template <class T>
 struct BasisLayout {
-  RowBasisState<T> by_rows;  // empty = in blocks
+  RowMajorState<T> by_rows;  // empty = in blocks
   std::int64_t streak = 0;   // vectors in a row that would have liked the other layout
   std::vector<T> pull;       // U'e with the direction e of the last step, up to its own rounding
                              // errors; empty = 0
@@ -34,10 +34,10 @@ struct BasisLayout {
 enum class Rest { with_gaps, whole, whole_but_for_rounding };
 
 template <class T>
-class MovingBasis {
+class TrackedBasis {
  public:
   /// Starts from U, n x d with orthonormal columns, as if it had last moved along e (n entries).
-  MovingBasis(const arma::Mat<T>& U, const arma::Col<T>& e, BasisLayout<T> layout = {})
+  TrackedBasis(const arma::Mat<T>& U, const arma::Col<T>& e, BasisLayout<T> layout = {})
       : n_(U.n_rows),
         d_(U.n_cols),
         blocks_(whole_blocks<T>(n_) * d_, T(0)),
@@ -101,7 +101,7 @@ class MovingBasis {
   }
 
   BasisLayout<T> layout() const {
-    return {by_rows_ ? by_rows_->state() : RowBasisState<T>{}, streak_, pull_};
+    return {by_rows_ ? by_rows_->state() : RowMajorState<T>{}, streak_, pull_};
   }
 
   /// Chooses the layout for a vector of which few entries are observed, or many. It changes after
@@ -214,7 +214,9 @@ class MovingBasis {
   }
 
  private:
-  const kernels::BlockKernels<T>& kernels() const { return kernels::block_kernels<T>(d_); }
+  const kernels::TrackedBasisKernels<T>& kernels() const {
+    return kernels::tracked_basis_kernels<T>(d_);
+  }
   /// Vectors to go on in blocks when rows did not pay: to find that out costs O(n d^2).
   std::int64_t patience() const { return 50 + 10 * std::int64_t(d_); }
   uword n_blocks() const { return blocks_.size() / (d_ * kernels::block_rows<T>); }
@@ -222,8 +224,8 @@ class MovingBasis {
     constexpr uword L = kernels::block_rows<T>;
     return (i / L * d_ + c) * L + i % L;
   }
-  MovingBasis settled() const {
-    MovingBasis copy = *this;
+  TrackedBasis settled() const {
+    TrackedBasis copy = *this;
     copy.settle();
     return copy;
   }
@@ -260,7 +262,7 @@ class MovingBasis {
   T along_ = 0, across_ = 0, scale_ = 1, back_ = 0;
   Aligned<T> scratch_;
   const T* next_ = nullptr;
-  std::optional<RowBasis<T>> by_rows_;  // then the blocks and e are out of date
+  std::optional<RowMajorBasis<T>> by_rows_;  // then the blocks and e are out of date
   std::int64_t streak_;
 };
 

@@ -1,21 +1,21 @@
 // Weights and residuals of many observations in a basis that stands still, by the fast kernels.
 #pragma once
 
-#include "gasg21/support/config.hpp"
-#include "gasg21/fit/least_squares.hpp"
 #include "gasg21/basis/tracked_basis.hpp"
-#include "gasg21/fit/tracked_fit.hpp"
 #include "gasg21/data/observation.hpp"
+#include "gasg21/fit/least_squares.hpp"
+#include "gasg21/fit/tracked_fit.hpp"
+#include "gasg21/support/config.hpp"
 
 namespace gasg21 {
 
 /// Which way a sample is fitted depends on the sample alone, so that results depend neither on the
 /// samples before it nor on the thread.
 template <class T>
-class StandingFit {
+class FixedFit {
  public:
   /// U must outlive it, unchanged.
-  explicit StandingFit(const arma::Mat<T>& U)
+  explicit FixedFit(const arma::Mat<T>& U)
       : basis_(U, arma::Col<T>(U.n_rows, arma::fill::zeros)),
         in_blocks_(U.n_rows, U.n_cols),
         plain_(U.n_rows, U.n_cols) {}
@@ -29,8 +29,8 @@ class StandingFit {
   }
 
  private:
-  MovingBasis<T> basis_;
-  MovingFit<T> in_blocks_;
+  TrackedBasis<T> basis_;
+  TrackedFit<T> in_blocks_;
   LeastSquares<T> plain_;
   bool few_ = false;
 };

@@ -7,17 +7,17 @@
 #include <cstdint>
 #include <limits>
 
-#include "gasg21/support/config.hpp"
-#include "gasg21/support/error.hpp"
-#include "gasg21/kernels/plain.hpp"
-#include "gasg21/fit/least_squares.hpp"
 #include "gasg21/basis/tracked_basis.hpp"
 #include "gasg21/data/observation.hpp"
+#include "gasg21/fit/least_squares.hpp"
+#include "gasg21/kernels/plain.hpp"
+#include "gasg21/support/config.hpp"
+#include "gasg21/support/error.hpp"
 
 namespace gasg21 {
 
 /// The constants of the authors' code.
-struct L1FitOptions {
+struct L1AdmmOptions {
   double rho = 1.8;            // the penalty grows by this factor in each iteration
   std::int64_t max_iter = 30;  // iterations for a vector at most
   double tol = 1e-10;          // they end when |U_Omega w + s - x| and the change of w fall below
@@ -27,9 +27,9 @@ struct L1FitOptions {
 /// keeps. With rho = 1 and enough iterations this is the L1 minimum; the authors' growing penalty
 /// stops near it (pinned by "a growing penalty ends near the minimum").
 template <class T>
-class L1Fit {
+class L1Admm {
  public:
-  L1Fit(uword n, uword d, const L1FitOptions& options = {})
+  L1Admm(uword n, uword d, const L1AdmmOptions& options = {})
       : options_(options), start_(n, d), w_(d), s_(n), y_(n), b_(n), fitted_(n), e_(n), q_(d) {
     require(options.rho >= 1 && options.rho <= 10, "rho=", options.rho, " must be in [1, 10]");
     require(options.max_iter >= 1, "max_iter=", options.max_iter, " must be at least 1");
@@ -60,7 +60,7 @@ class L1Fit {
   double overlap() const { return overlap_; }
 
   /// For a basis that moves.
-  Solved solve(MovingBasis<T>& U, const Observation<T>& x) {
+  Solved solve(TrackedBasis<T>& U, const Observation<T>& x) {
     U.settle();
     U.use_blocks();
     const Solved solved = solve(U.matrix(), x);
@@ -70,7 +70,7 @@ class L1Fit {
   }
 
   /// Moves U along the geodesic of direction e v' by the angle theta.  Pre: solved, not exact.
-  void move(MovingBasis<T>& U, Observation<T>& /*x*/, const arma::Col<T>& v, double theta) {
+  void move(TrackedBasis<T>& U, Observation<T>& /*x*/, const arma::Col<T>& v, double theta) {
     moved_.assign(whole_blocks<T>(U.n()), T(0));
     std::copy(e_.begin(), e_.end(), moved_.begin());
     U.move(moved_, Rest::whole, T(1), nullptr, v, theta);
@@ -131,7 +131,7 @@ class L1Fit {
     if (length_ > 0) e_ /= length_;
   }
 
-  L1FitOptions options_;
+  L1AdmmOptions options_;
   LeastSquares<T> start_;
   arma::Col<T> w_, s_, y_, b_, fitted_;  // w has d entries, the others those of Omega
   arma::Col<T> e_, q_;                   // n and d entries

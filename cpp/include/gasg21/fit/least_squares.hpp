@@ -6,17 +6,17 @@
 #include <cmath>
 #include <limits>
 
-#include "gasg21/support/config.hpp"
-#include "gasg21/kernels/plain.hpp"
-#include "gasg21/geometry/jacobi_svd.hpp"
 #include "gasg21/data/observation.hpp"
+#include "gasg21/geometry/jacobi_svd.hpp"
+#include "gasg21/kernels/plain.hpp"
+#include "gasg21/support/config.hpp"
 
 namespace gasg21 {
 
 enum class Solved { yes, too_few_entries, rank_deficient };
 
 /// Solves least squares on Omega for one vector after another, in memory that it keeps. Plain and
-/// for any U_Omega: where it is nearly singular, by its singular values. (MovingFit is the fast
+/// for any U_Omega: where it is nearly singular, by its singular values. (TrackedFit is the fast
 /// one.)
 template <class T>
 class LeastSquares {

@@ -5,16 +5,16 @@
 #include <limits>
 #include <utility>
 
-#include "gasg21/support/config.hpp"
-#include "gasg21/kernels/plain.hpp"
 #include "gasg21/data/observation.hpp"
 #include "gasg21/fit/fixed_fit.hpp"
+#include "gasg21/kernels/plain.hpp"
+#include "gasg21/support/config.hpp"
 
 namespace gasg21 {
 
 /// Fits one sample after another to a fixed orthonormal basis, which must outlive it; by least
-/// squares, or by another fit, such as L1Fit.
-template <class T, class Fit = StandingFit<T>>
+/// squares, or by another fit, such as L1Admm.
+template <class T, class Fit = FixedFit<T>>
 class Projector {
  public:
   explicit Projector(const arma::Mat<T>& U) : Projector(U, Fit(U)) {}

@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "gasg21/support/aligned.hpp"
-#include "gasg21/kernels/subspace_bank.hpp"
-#include "gasg21/support/config.hpp"
-#include "gasg21/support/error.hpp"
-#include "gasg21/fit/least_squares.hpp"
 #include "gasg21/data/observation.hpp"
 #include "gasg21/fit/fixed_fit.hpp"
+#include "gasg21/fit/least_squares.hpp"
+#include "gasg21/kernels/subspace_bank.hpp"
+#include "gasg21/support/aligned.hpp"
+#include "gasg21/support/config.hpp"
+#include "gasg21/support/error.hpp"
 
 namespace gasg21 {
 
@@ -99,7 +99,7 @@ class SubspaceBank {
     struct Alone {
       std::uint64_t version;
       arma::Mat<T> U;
-      StandingFit<T> fit;
+      FixedFit<T> fit;
       Alone(std::uint64_t version_, arma::Mat<T> U_)
           : version(version_), U(std::move(U_)), fit(U) {}
     };
@@ -112,7 +112,7 @@ class SubspaceBank {
   void fit_all(Scratch& scratch) const {
     const Observation<T>& x = scratch.x;
     const kernels::ObservedEntries<T> entries{x.rows(), x.values(), x.count(), x.full()};
-    const auto& kernels = kernels::bank_kernels<T>(d_);
+    const auto& kernels = kernels::subspace_bank_kernels<T>(d_);
     kernels::PanelFit<T> fit;
     for (uword first = 0; first < size(); first += lanes) {
       kernels.fit(panels_.data() + first * d_ * n_, d_, entries,
@@ -180,7 +180,7 @@ class SubspaceBank {
   std::vector<std::uint64_t> versions_;  // how often each was written
   uword n_ = 0, d_ = 0;                  // d is the largest
   bool ragged_ = false;                  // not all have d columns
-  Aligned<T> panels_, absent_;           // absent: see BankKernels
+  Aligned<T> panels_, absent_;           // absent: see SubspaceBankKernels
 };
 
 }  // namespace gasg21

@@ -7,20 +7,20 @@
 #include <limits>
 #include <optional>
 
-#include "gasg21/support/aligned.hpp"
-#include "gasg21/support/config.hpp"
-#include "gasg21/kernels/plain.hpp"
-#include "gasg21/fit/least_squares.hpp"
 #include "gasg21/basis/tracked_basis.hpp"
 #include "gasg21/data/observation.hpp"
+#include "gasg21/fit/least_squares.hpp"
+#include "gasg21/kernels/plain.hpp"
 #include "gasg21/kernels/small_solve.hpp"
+#include "gasg21/support/aligned.hpp"
+#include "gasg21/support/config.hpp"
 
 namespace gasg21 {
 
 template <class T>
-class MovingFit {
+class TrackedFit {
  public:
-  MovingFit(uword n, uword d)
+  TrackedFit(uword n, uword d)
       : w_(d), y_(d), G_(d, d), q_(d * kernels::block_rows<T>), r_(whole_blocks<T>(n), T(0)) {}
 
   /// The weights of the unit-norm sample, d entries.
@@ -37,7 +37,7 @@ class MovingFit {
   T size() const { return std::sqrt(squared_w_); }
 
   /// Pre: U'U = I up to rounding.  Post: as LeastSquares::solve. x must stay until `move`.
-  Solved solve(MovingBasis<T>& U, const Observation<T>& x) {
+  Solved solve(TrackedBasis<T>& U, const Observation<T>& x) {
     if (x.count() <= U.d()) return Solved::too_few_entries;
     by_rows_ = U.choose_rows(x.few());
     // In blocks, too, gathering pays where d is large: a Gram matrix costs d^2 for each row.
@@ -45,7 +45,7 @@ class MovingFit {
   }
 
   /// The same, whatever the layout would best be.  Pre: the basis is in blocks.
-  Solved solve_in_blocks(MovingBasis<T>& U, const Observation<T>& x) {
+  Solved solve_in_blocks(TrackedBasis<T>& U, const Observation<T>& x) {
     const uword d = U.d();
     on_rows_ = nullptr;
     r_is_x_ = false;
@@ -97,7 +97,7 @@ class MovingFit {
 
   /// Moves U along the geodesic of direction e v' by the angle theta.  Pre: solved for x, not
   /// exact. Post: x is used up.
-  void move(MovingBasis<T>& U, Observation<T>& x, const arma::Col<T>& v, double theta) {
+  void move(TrackedBasis<T>& U, Observation<T>& x, const arma::Col<T>& v, double theta) {
     if (r_is_x_) x.swap_dense(r_);
     if (!on_rows_) return U.move(r_, rest_, scale_, refined_ ? &y_ : nullptr, v, theta);
     for (uword k = 0; k < count_; ++k) r_[k] *= scale_;
@@ -123,9 +123,9 @@ class MovingFit {
   }
 
   /// For few observed entries: the same on the observed rows alone, gathered.
-  Solved solve_gathered(MovingBasis<T>& U, const Observation<T>& x) {
+  Solved solve_gathered(TrackedBasis<T>& U, const Observation<T>& x) {
     const uword d = U.d(), n_blocks = whole_blocks<T>(x.count()) / kernels::block_rows<T>;
-    const auto& kernels = kernels::block_kernels<T>(d);
+    const auto& kernels = kernels::tracked_basis_kernels<T>(d);
     on_rows_ = x.rows();
     r_is_x_ = false;
     count_ = x.count();
@@ -180,7 +180,7 @@ class MovingFit {
   }
 
   /// For a U_Omega that is nearly singular.
-  Solved solve_with_care(const MovingBasis<T>& U, const Observation<T>& x) {
+  Solved solve_with_care(const TrackedBasis<T>& U, const Observation<T>& x) {
     if (!careful_) careful_.emplace(U.n(), U.d());
     const Solved solved = careful_->solve(U.matrix(), x);
     if (solved != Solved::yes) return solved;

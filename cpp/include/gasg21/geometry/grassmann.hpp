@@ -7,10 +7,10 @@
 #include <limits>
 #include <vector>
 
+#include "gasg21/geometry/jacobi_svd.hpp"
+#include "gasg21/kernels/plain.hpp"
 #include "gasg21/support/config.hpp"
 #include "gasg21/support/error.hpp"
-#include "gasg21/kernels/plain.hpp"
-#include "gasg21/geometry/jacobi_svd.hpp"
 #include "gasg21/support/random.hpp"
 
 namespace gasg21 {

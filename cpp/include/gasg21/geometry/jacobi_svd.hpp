@@ -6,9 +6,9 @@
 #include <cmath>
 #include <limits>
 
+#include "gasg21/kernels/plain.hpp"
 #include "gasg21/support/config.hpp"
 #include "gasg21/support/error.hpp"
-#include "gasg21/kernels/plain.hpp"
 
 namespace gasg21 {
 

@@ -8,9 +8,10 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "gasg21/support/config.hpp"
 #include "gasg21/kernels/dispatch.hpp"
 #include "gasg21/kernels/simd.hpp"
+#include "gasg21/support/aligned.hpp"
+#include "gasg21/support/config.hpp"
 
 namespace gasg21::kernels {
 
@@ -32,7 +33,7 @@ struct FittedSample {
 /// The sums of the coordinates of a tile: `column` numbers each, one after the other; `products` of
 /// them, then `moments`.
 template <class T>
-struct RowTileSums {
+struct CoordinateTileSums {
   T* sums;
   uword n_rows, products, moments;
 };
@@ -49,17 +50,17 @@ struct SampleGroup {
 };
 
 template <class T>
-struct RowKernels {
+struct CoordinateSumKernels {
   /// Coordinates U (n_rows rows of d columns, `stride` apart) of a sample x, NaN = missing: sets
   /// `bit` where it is observed, and r. Pre: n_rows is a cache line at least.
   void (*note)(const T* x, uword n_rows, const T* U, uword stride, uword d,
                const FittedSample<T>& sample, SampleBits<T> bit, SampleBits<T>* seen, T* r);
   /// For each coordinate i: products += those of the samples that observe it; moments += r_i times
   /// theirs.
-  void (*add)(const RowTileSums<T>& tile, const SampleGroup<T>& group);
-  /// Solves the normal equations of up to 8 coordinates, whose sums are as in RowTileSums, with
-  /// `ridge` times their trace added to the diagonals, in double: d numbers of x each; zeros where
-  /// they are not positive definite. `scratch` has d (d + 1) / 2 + d blocks of 8.
+  void (*add)(const CoordinateTileSums<T>& tile, const SampleGroup<T>& group);
+  /// Solves the normal equations of up to 8 coordinates, whose sums are as in CoordinateTileSums,
+  /// with `ridge` times their trace added to the diagonals, in double: d numbers of x each; zeros
+  /// where they are not positive definite. `scratch` has d (d + 1) / 2 + d blocks of 8.
   void (*solve)(const T* sums, uword n_rows, uword d, double ridge, T* x, double* scratch);
 };
 
@@ -73,19 +74,19 @@ namespace gasg21::kernels {
 
 /// The kernels for the instruction set in use.
 template <class T>
-const RowKernels<T>& row_kernels() {
-  GASG21_DISPATCH(row_kernels<T>());
+const CoordinateSumKernels<T>& coordinate_sum_kernels() {
+  GASG21_DISPATCH(coordinate_sum_kernels<T>());
 }
 
-// Compiled once as those of block_kernels.hpp may be.
-#define GASG21_INSTANTIATE_ROW_KERNELS(...)                       \
-  __VA_ARGS__ template const gasg21::kernels::RowKernels<double>& \
-  gasg21::kernels::row_kernels<double>();                         \
-  __VA_ARGS__ template const gasg21::kernels::RowKernels<float>&  \
-  gasg21::kernels::row_kernels<float>();
+// Compiled once as those of tracked_basis.hpp may be.
+#define GASG21_INSTANTIATE_COORDINATE_SUM_KERNELS(...)                      \
+  __VA_ARGS__ template const gasg21::kernels::CoordinateSumKernels<double>& \
+  gasg21::kernels::coordinate_sum_kernels<double>();                        \
+  __VA_ARGS__ template const gasg21::kernels::CoordinateSumKernels<float>&  \
+  gasg21::kernels::coordinate_sum_kernels<float>();
 
 }  // namespace gasg21::kernels
 
 #if defined(GASG21_EXTERN_KERNELS)
-GASG21_INSTANTIATE_ROW_KERNELS(extern)
+GASG21_INSTANTIATE_COORDINATE_SUM_KERNELS(extern)
 #endif

@@ -102,10 +102,4 @@ inline bool use_instruction_set(InstructionSet set) {
   return true;
 }
 
-namespace kernels {
-/// Rows in a block of the kernels' layout, whatever the registers: one cache line of them.
-template <class T>
-inline constexpr uword block_rows = 64 / sizeof(T);
-}  // namespace kernels
-
 }  // namespace gasg21

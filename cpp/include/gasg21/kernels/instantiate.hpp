@@ -3,14 +3,14 @@
 #pragma once
 
 #undef GASG21_EXTERN_KERNELS
+#include "gasg21/kernels/coordinate_sums.hpp"
+#include "gasg21/kernels/row_major_basis.hpp"
+#include "gasg21/kernels/sample_sums.hpp"
 #include "gasg21/kernels/subspace_bank.hpp"
 #include "gasg21/kernels/tracked_basis.hpp"
-#include "gasg21/kernels/row_major_basis.hpp"
-#include "gasg21/kernels/coordinate_sums.hpp"
-#include "gasg21/kernels/sample_sums.hpp"
 
-GASG21_INSTANTIATE_BLOCK_KERNELS()
-GASG21_INSTANTIATE_BANK_KERNELS()
-GASG21_INSTANTIATE_GATHER_KERNELS()
-GASG21_INSTANTIATE_ROW_KERNELS()
-GASG21_INSTANTIATE_SAMPLE_KERNELS()
+GASG21_INSTANTIATE_TRACKED_BASIS_KERNELS()
+GASG21_INSTANTIATE_SUBSPACE_BANK_KERNELS()
+GASG21_INSTANTIATE_ROW_MAJOR_KERNELS()
+GASG21_INSTANTIATE_COORDINATE_SUM_KERNELS()
+GASG21_INSTANTIATE_SAMPLE_SUM_KERNELS()

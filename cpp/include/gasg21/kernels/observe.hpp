@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "gasg21/support/config.hpp"
 #include "gasg21/kernels/dispatch.hpp"
 #include "gasg21/kernels/simd.hpp"
+#include "gasg21/support/config.hpp"
 
 #define GASG21_KERNELS "gasg21/kernels/impl/observe.hpp"
 #include "gasg21/kernels/for_each_set.hpp"

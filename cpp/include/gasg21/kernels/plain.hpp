@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gasg21/support/config.hpp"
 #include "gasg21/kernels/dispatch.hpp"
+#include "gasg21/support/config.hpp"
 
 namespace gasg21::kernels {
 

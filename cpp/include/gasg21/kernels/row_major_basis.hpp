@@ -1,5 +1,6 @@
 // Single rows of a basis that lies by rows, for each instruction set: the observed ones as blocks,
-// for the kernels of block_kernels.hpp, the rank-one change of a geodesic step, and a turn of all.
+// for the kernels of kernels/tracked_basis.hpp, the rank-one change of a geodesic step, and a turn
+// of all.
 #pragma once
 
 #include <algorithm>
@@ -7,9 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "gasg21/support/config.hpp"
 #include "gasg21/kernels/dispatch.hpp"
 #include "gasg21/kernels/simd.hpp"
+#include "gasg21/support/aligned.hpp"
+#include "gasg21/support/config.hpp"
 
 namespace gasg21::kernels {
 
@@ -59,8 +61,8 @@ void turn_all(const RowMemory<T>& rows, const T* At) {
   GASG21_DISPATCH(turn_all(rows, At));
 }
 
-// Compiled once as those of block_kernels.hpp may be.
-#define GASG21_INSTANTIATE_GATHER_KERNELS_OF(T, ...)                                            \
+// Compiled once as those of tracked_basis.hpp may be.
+#define GASG21_INSTANTIATE_ROW_MAJOR_KERNELS_OF(T, ...)                                         \
   __VA_ARGS__ template void gasg21::kernels::gather<T>(const gasg21::kernels::RowMemory<T>&,    \
                                                        const gasg21::uword*, gasg21::uword, T*, \
                                                        T*, const T*);                           \
@@ -68,12 +70,12 @@ void turn_all(const RowMemory<T>& rows, const T* At) {
       const gasg21::kernels::RowMemory<T>&, const gasg21::uword*, gasg21::uword, const T*, T*); \
   __VA_ARGS__ template void gasg21::kernels::turn_all<T>(const gasg21::kernels::RowMemory<T>&,  \
                                                          const T*);
-#define GASG21_INSTANTIATE_GATHER_KERNELS(...)              \
-  GASG21_INSTANTIATE_GATHER_KERNELS_OF(double, __VA_ARGS__) \
-  GASG21_INSTANTIATE_GATHER_KERNELS_OF(float, __VA_ARGS__)
+#define GASG21_INSTANTIATE_ROW_MAJOR_KERNELS(...)              \
+  GASG21_INSTANTIATE_ROW_MAJOR_KERNELS_OF(double, __VA_ARGS__) \
+  GASG21_INSTANTIATE_ROW_MAJOR_KERNELS_OF(float, __VA_ARGS__)
 
 }  // namespace gasg21::kernels
 
 #if defined(GASG21_EXTERN_KERNELS)
-GASG21_INSTANTIATE_GATHER_KERNELS(extern)
+GASG21_INSTANTIATE_ROW_MAJOR_KERNELS(extern)
 #endif

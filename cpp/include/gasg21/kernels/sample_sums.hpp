@@ -5,14 +5,15 @@
 
 #include <algorithm>
 
-#include "gasg21/support/config.hpp"
 #include "gasg21/kernels/dispatch.hpp"
 #include "gasg21/kernels/simd.hpp"
+#include "gasg21/support/aligned.hpp"
+#include "gasg21/support/config.hpp"
 
 namespace gasg21::kernels {
 
 template <class T>
-struct SampleKernels {
+struct SampleSumKernels {
   /// out_j = |L^-1 w_j|^2 for the columns w_j of W (d x m). L is lower triangular, with the
   /// inverses of its diagonal on the diagonal. `scratch` has d blocks of 8.
   void (*lengths)(const T* W, uword d, uword m, const double* L, double* out, double* scratch);
@@ -33,19 +34,19 @@ namespace gasg21::kernels {
 
 /// The kernels for the instruction set in use.
 template <class T>
-const SampleKernels<T>& sample_kernels() {
-  GASG21_DISPATCH(sample_kernels<T>());
+const SampleSumKernels<T>& sample_sum_kernels() {
+  GASG21_DISPATCH(sample_sum_kernels<T>());
 }
 
-// Compiled once as those of block_kernels.hpp may be.
-#define GASG21_INSTANTIATE_SAMPLE_KERNELS(...)                       \
-  __VA_ARGS__ template const gasg21::kernels::SampleKernels<double>& \
-  gasg21::kernels::sample_kernels<double>();                         \
-  __VA_ARGS__ template const gasg21::kernels::SampleKernels<float>&  \
-  gasg21::kernels::sample_kernels<float>();
+// Compiled once as those of tracked_basis.hpp may be.
+#define GASG21_INSTANTIATE_SAMPLE_SUM_KERNELS(...)                      \
+  __VA_ARGS__ template const gasg21::kernels::SampleSumKernels<double>& \
+  gasg21::kernels::sample_sum_kernels<double>();                        \
+  __VA_ARGS__ template const gasg21::kernels::SampleSumKernels<float>&  \
+  gasg21::kernels::sample_sum_kernels<float>();
 
 }  // namespace gasg21::kernels
 
 #if defined(GASG21_EXTERN_KERNELS)
-GASG21_INSTANTIATE_SAMPLE_KERNELS(extern)
+GASG21_INSTANTIATE_SAMPLE_SUM_KERNELS(extern)
 #endif

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "gasg21/kernels/dispatch.hpp"
+#include "gasg21/support/aligned.hpp"
 
 #if GASG21_X86
 #include <immintrin.h>

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "gasg21/support/config.hpp"
 #include "gasg21/kernels/dispatch.hpp"
 #include "gasg21/kernels/simd.hpp"
+#include "gasg21/support/config.hpp"
 
 #define GASG21_KERNELS "gasg21/kernels/impl/small_solve.hpp"
 #include "gasg21/kernels/for_each_set.hpp"

@@ -6,9 +6,10 @@
 #include <algorithm>
 #include <limits>
 
-#include "gasg21/support/config.hpp"
 #include "gasg21/kernels/dispatch.hpp"
 #include "gasg21/kernels/simd.hpp"
+#include "gasg21/support/aligned.hpp"
+#include "gasg21/support/config.hpp"
 
 namespace gasg21::kernels {
 
@@ -29,7 +30,7 @@ struct PanelFit {
 };
 
 template <class T>
-struct BankKernels {
+struct SubspaceBankKernels {
   /// `absent` [c][l] is 1 for columns that a subspace has not got, which are 0, or null; `scratch`
   /// has d (d + 1) / 2 + 2 d cache lines.
   void (*fit)(const T* panel, uword d, const ObservedEntries<T>& x, const T* absent,
@@ -46,19 +47,19 @@ namespace gasg21::kernels {
 
 /// The kernels for d columns and the instruction set in use.
 template <class T>
-const BankKernels<T>& bank_kernels(uword d) {
-  GASG21_DISPATCH(bank_kernels<T>(d));
+const SubspaceBankKernels<T>& subspace_bank_kernels(uword d) {
+  GASG21_DISPATCH(subspace_bank_kernels<T>(d));
 }
 
-// Compiled once as those of block_kernels.hpp may be.
-#define GASG21_INSTANTIATE_BANK_KERNELS(...)                       \
-  __VA_ARGS__ template const gasg21::kernels::BankKernels<double>& \
-      gasg21::kernels::bank_kernels<double>(gasg21::uword);        \
-  __VA_ARGS__ template const gasg21::kernels::BankKernels<float>&  \
-      gasg21::kernels::bank_kernels<float>(gasg21::uword);
+// Compiled once as those of tracked_basis.hpp may be.
+#define GASG21_INSTANTIATE_SUBSPACE_BANK_KERNELS(...)                      \
+  __VA_ARGS__ template const gasg21::kernels::SubspaceBankKernels<double>& \
+      gasg21::kernels::subspace_bank_kernels<double>(gasg21::uword);       \
+  __VA_ARGS__ template const gasg21::kernels::SubspaceBankKernels<float>&  \
+      gasg21::kernels::subspace_bank_kernels<float>(gasg21::uword);
 
 }  // namespace gasg21::kernels
 
 #if defined(GASG21_EXTERN_KERNELS)
-GASG21_INSTANTIATE_BANK_KERNELS(extern)
+GASG21_INSTANTIATE_SUBSPACE_BANK_KERNELS(extern)
 #endif

@@ -12,9 +12,10 @@
 
 #include <algorithm>
 
-#include "gasg21/support/config.hpp"
 #include "gasg21/kernels/dispatch.hpp"
 #include "gasg21/kernels/simd.hpp"
+#include "gasg21/support/aligned.hpp"
+#include "gasg21/support/config.hpp"
 
 namespace gasg21::kernels {
 
@@ -30,7 +31,7 @@ struct Move {
 };
 
 template <class T>
-struct BlockKernels {
+struct TrackedBasisKernels {
   /// Carries out `move`, unless null; then G (d x d, lower triangle) and b (d) for x (padded, NaN =
   /// missing). Without G when nothing of x is missing (G = null): it is I, and nothing of r may be
   /// NaN. Returns e'x, with the direction e of the last step. `next` is the vector after x, to be
@@ -72,20 +73,20 @@ namespace gasg21::kernels {
 
 /// The kernels for d columns and the instruction set in use.
 template <class T>
-const BlockKernels<T>& block_kernels(uword d) {
-  GASG21_DISPATCH(block_kernels<T>(d));
+const TrackedBasisKernels<T>& tracked_basis_kernels(uword d) {
+  GASG21_DISPATCH(tracked_basis_kernels<T>(d));
 }
 
 // A program of many files may compile the kernels once, in a file of its own that holds
 //   #include <gasg21/kernels/instantiate.hpp>
 // and define GASG21_EXTERN_KERNELS for the others.
-#define GASG21_INSTANTIATE_BLOCK_KERNELS(...)                       \
-  __VA_ARGS__ template const gasg21::kernels::BlockKernels<double>& \
-      gasg21::kernels::block_kernels<double>(gasg21::uword);        \
-  __VA_ARGS__ template const gasg21::kernels::BlockKernels<float>&  \
-      gasg21::kernels::block_kernels<float>(gasg21::uword);
+#define GASG21_INSTANTIATE_TRACKED_BASIS_KERNELS(...)                      \
+  __VA_ARGS__ template const gasg21::kernels::TrackedBasisKernels<double>& \
+      gasg21::kernels::tracked_basis_kernels<double>(gasg21::uword);       \
+  __VA_ARGS__ template const gasg21::kernels::TrackedBasisKernels<float>&  \
+      gasg21::kernels::tracked_basis_kernels<float>(gasg21::uword);
 }  // namespace gasg21::kernels
 
 #if defined(GASG21_EXTERN_KERNELS)
-GASG21_INSTANTIATE_BLOCK_KERNELS(extern)
+GASG21_INSTANTIATE_TRACKED_BASIS_KERNELS(extern)
 #endif

@@ -7,26 +7,27 @@
 #include <utility>
 #include <vector>
 
+#include "gasg21/data/observation.hpp"
+#include "gasg21/geometry/grassmann.hpp"
+#include "gasg21/kernels/coordinate_sums.hpp"
+#include "gasg21/kernels/plain.hpp"
+#include "gasg21/polish/sample_fits.hpp"
+#include "gasg21/polish/tyler_scatter.hpp"
 #include "gasg21/support/aligned.hpp"
 #include "gasg21/support/config.hpp"
 #include "gasg21/support/error.hpp"
-#include "gasg21/geometry/grassmann.hpp"
-#include "gasg21/kernels/plain.hpp"
-#include "gasg21/data/observation.hpp"
 #include "gasg21/support/parallel.hpp"
-#include "gasg21/kernels/coordinate_sums.hpp"
-#include "gasg21/polish/tyler_scatter.hpp"
 
 namespace gasg21 {
 
 /// For each coordinate i the sums over the samples that observe it: column i holds the packed lower
 /// triangle of sum omega w w' (by columns), then sum omega w r_i. Add those of several blocks.
 template <class T>
-struct RowSums {
+struct CoordinateSums {
   arma::Mat<T> sums;  // (d (d + 1) / 2 + d) x n
 
-  RowSums(uword n, uword d) : sums(d * (d + 1) / 2 + d, n, arma::fill::zeros) {}
-  RowSums& operator+=(const RowSums& other) {
+  CoordinateSums(uword n, uword d) : sums(d * (d + 1) / 2 + d, n, arma::fill::zeros) {}
+  CoordinateSums& operator+=(const CoordinateSums& other) {
     sums += other.sums;
     return *this;
   }
@@ -71,10 +72,10 @@ void fetch(const SparseSample<T, Index>&, uword, uword) {}
 /// which samples observe which coordinate, then each coordinate sums over its own in registers.
 /// Samples are summed in their order, so that their grouping changes no bit.
 template <class T>
-class RowTile {
+class CoordinateTile {
  public:
   /// U (n x d) and its transpose must outlive it.
-  RowTile(const arma::Mat<T>& U, const arma::Mat<T>& Ut, uword height)
+  CoordinateTile(const arma::Mat<T>& U, const arma::Mat<T>& Ut, uword height)
       : U_(U),
         Ut_(Ut),
         d_(U.n_cols),
@@ -105,8 +106,8 @@ class RowTile {
   }
 
   /// Adds what was taken to the sums of the coordinates from, from + 1, ... and begins anew.
-  void add_to(RowSums<T>& rows, uword from, uword to) {
-    kernels::row_kernels<T>().add(
+  void add_to(CoordinateSums<T>& rows, uword from, uword to) {
+    kernels::coordinate_sum_kernels<T>().add(
         {rows.sums.colptr(from), to - from, packed_, d_},
         {terms_.data(), stride_, moments_at_, seen_.data(), r_.data(), r_stride_});
     std::fill(seen_.begin(), seen_.end(), Bits(0));
@@ -128,9 +129,9 @@ class RowTile {
         x_[i - from] = observed ? value : missing;
       });
     }
-    kernels::row_kernels<T>().note(entries ? entries + from : x_.data(), to - from,
-                                   U_.colptr(0) + from, U_.n_rows, d_, fitted, bit(), seen_.data(),
-                                   &r_[size_ * r_stride_]);
+    kernels::coordinate_sum_kernels<T>().note(entries ? entries + from : x_.data(), to - from,
+                                              U_.colptr(0) + from, U_.n_rows, d_, fitted, bit(),
+                                              seen_.data(), &r_[size_ * r_stride_]);
   }
 
   /// The same by the observed entries alone, whose rows of U are gathered.
@@ -150,8 +151,8 @@ class RowTile {
         const T* u = Ut_.colptr(at_[first + l]);
         for (uword c = 0; c < d_; ++c) rows_[c * block + l] = u[c];
       }
-      kernels::row_kernels<T>().note(&x_[first], block, rows_.data(), block, d_, fitted, bit(),
-                                     seen, rest);
+      kernels::coordinate_sum_kernels<T>().note(&x_[first], block, rows_.data(), block, d_, fitted,
+                                                bit(), seen, rest);
       for (uword l = 0; l < here; ++l) {
         seen_[at_[first + l] - from] |= bit();
         r[at_[first + l] - from] = rest[l];
@@ -178,7 +179,7 @@ class RowTile {
 /// Adds the samples of a block to the row sums, in tiles of coordinates. False when it was stopped.
 template <class T, class Data>
 bool add_block(const arma::Mat<T>& U, const Data& data, uword first, const SampleFits<T>& fits,
-               RowSums<T>& rows, const Parallel& parallel) {
+               CoordinateSums<T>& rows, const Parallel& parallel) {
   const uword n = U.n_rows, d = U.n_cols;
   const uword tile = std::clamp<uword>(n / 8, 32, 256);
   const uword block = std::max<uword>(4'000'000 / (tile * d * (d + 1)), 32);
@@ -187,8 +188,8 @@ bool add_block(const arma::Mat<T>& U, const Data& data, uword first, const Sampl
   // Blocks of samples one after the other, so that a memory map is read once, from front to back.
   for (uword b = 0; b < n_blocks; ++b) {
     const bool finished = parallel.for_each(
-        n_tiles, [&] { return detail::RowTile<T>(U, Ut, tile); },
-        [&](uword t, detail::RowTile<T>& sums) {
+        n_tiles, [&] { return detail::CoordinateTile<T>(U, Ut, tile); },
+        [&](uword t, detail::CoordinateTile<T>& sums) {
           const uword from = t * tile, to = std::min(n, from + tile);
           for (uword j = b * block; j < std::min(data.n_cols, (b + 1) * block); ++j) {
             if (fits.omega[first + j] == 0 || !touches(data.sample(j), from, to)) continue;
@@ -214,12 +215,12 @@ void rotate(Scatter& scatter, const arma::Mat<T>& before, const arma::Mat<T>& U)
 /// loses digits on ill-conditioned data), and orthonormalizes. Rotates C along. Returns the largest
 /// angle between the old and the new subspace.
 template <class T>
-double update_rows(arma::Mat<T>& U, const RowSums<T>& rows, Scatter& scatter,
-                   const Parallel& parallel) {
+double update_coordinates(arma::Mat<T>& U, const CoordinateSums<T>& rows, Scatter& scatter,
+                          const Parallel& parallel) {
   const uword n = U.n_rows, d = U.n_cols;
   const arma::Mat<T> before = U;
   constexpr uword chunk = 256, at_once = 8;
-  const auto& kernels = kernels::row_kernels<T>();
+  const auto& kernels = kernels::coordinate_sum_kernels<T>();
   struct Scratch {
     arma::Mat<T> x;
     Aligned<double> memory;

@@ -1,34 +1,22 @@
-// The polish for K subspaces: assign, polish each subspace on its own members, and again; and the
-// repair of a bad start, which a local method cannot leave by itself.
+// The polish for K subspaces: assign, polish each subspace on its own members, and again.
 #pragma once
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <utility>
 #include <vector>
 
+#include "gasg21/data/views.hpp"
+#include "gasg21/fit/assign.hpp"
 #include "gasg21/fit/subspace_bank.hpp"
-#include "gasg21/support/config.hpp"
-#include "gasg21/k_subspaces.hpp"
-#include "gasg21/support/parallel.hpp"
-#include "gasg21/polish/polisher.hpp"
+#include "gasg21/polish/coordinate_sums.hpp"
+#include "gasg21/polish/sample_fits.hpp"
+#include "gasg21/polish/standard_error.hpp"
 #include "gasg21/polish/tyler_scatter.hpp"
-#include "gasg21/seeding/candidates.hpp"
+#include "gasg21/support/config.hpp"
+#include "gasg21/support/parallel.hpp"
 
 namespace gasg21 {
-
-/// Some columns of a data set.
-template <class Data>
-struct SubsetView {
-  const Data& data;
-  const std::vector<uword>& columns;
-  uword n_rows, n_cols;
-
-  SubsetView(const Data& all, const std::vector<uword>& some)
-      : data(all), columns(some), n_rows(all.n_rows), n_cols(some.size()) {}
-  auto sample(uword j) const { return data.sample(columns[j]); }
-};
 
 struct KPolishOptions {
   double tol = 1e-6;   // a subspace is left when a step changes it by no more than this, or
@@ -98,9 +86,9 @@ class KPolisher {
       }
       cluster.estimated_angle = standard_error(fits, n);
       weigh(cluster.scatter, fits);
-      RowSums<T> rows(n, d);
+      CoordinateSums<T> rows(n, d);
       add_block(U, data, 0, fits, rows, alone);
-      const double change = update_rows(U, rows, cluster.scatter, alone);
+      const double change = update_coordinates(U, rows, cluster.scatter, alone);
       const bool small = change <= std::max(tol, options.share * cluster.estimated_angle);
       if (step == 0) {
         cluster.change = change;
@@ -130,60 +118,5 @@ class KPolisher {
   std::vector<arma::Mat<T>> bases_;
   std::vector<ClusterFit> clusters_;
 };
-
-namespace detail {
-
-/// A selection among K subspaces and new candidates such that a subspace that stays stays in its
-/// place.
-template <class T>
-std::vector<uword> in_place(const Candidates<T>& candidates, const std::vector<uword>& chosen) {
-  const uword K = chosen.size(), none = candidates.bases.size();
-  std::vector<uword> placed(K, none);
-  for (const uword q : chosen)
-    if (q < K) placed[q] = q;
-  for (const uword q : chosen) {
-    if (q < K) continue;
-    uword k = 0;
-    while (placed[k] != none || candidates.bases[k].n_cols != candidates.bases[q].n_cols) ++k;
-    placed[k] = q;
-  }
-  for (uword k = 0; k < K; ++k)  // a tie may choose one candidate twice
-    if (placed[k] == none) placed[k] = k;
-  return placed;
-}
-
-}  // namespace detail
-
-/// Looks for subspaces that were missed: new candidates where samples lie densely and far from all
-/// subspaces. Takes single exchanges that lower the cost, or a selection from scratch if that is
-/// better still: subspaces that each straddle two clusters hold one another in place. Returns which
-/// were exchanged.
-template <class T>
-std::vector<uword> repair(KPolisher<T>& polisher, const SeedSamples<T>& samples,
-                          const arma::vec& density, uword n_candidates, uword n_neighbors,
-                          Random& random, const Parallel& parallel) {
-  constexpr int sweeps = 3;
-  const uword K = polisher.size();
-  SeedingOptions options{{}, n_candidates, n_neighbors};
-  Candidates<T> candidates;
-  candidates.bases = polisher.bases();
-  for (const auto& U : polisher.bases()) options.dimensions.push_back(U.n_cols);
-  candidates =
-      density_candidates(samples, density, options, std::move(candidates), random, parallel);
-  std::vector<uword> chosen(K), exchanged;
-  std::iota(chosen.begin(), chosen.end(), uword(0));
-  swap_select(candidates, chosen, sweeps, parallel);
-  std::vector<uword> anew = greedy_select(candidates, options.dimensions, parallel);
-  swap_select(candidates, anew, sweeps, parallel);
-  const double least = selection_cost(candidates, chosen);
-  if (selection_cost(candidates, anew) < least - 1e-9 * double(samples.n_cols))
-    chosen = detail::in_place(candidates, anew);
-  for (uword k = 0; k < K; ++k)
-    if (chosen[k] != k) {
-      polisher.replace(k, candidates.bases[chosen[k]]);
-      exchanged.push_back(k);
-    }
-  return exchanged;
-}
 
 }  // namespace gasg21

@@ -13,74 +13,17 @@
 #include <limits>
 #include <utility>
 
+#include "gasg21/geometry/grassmann.hpp"
+#include "gasg21/polish/coordinate_sums.hpp"
+#include "gasg21/polish/sample_fits.hpp"
+#include "gasg21/polish/secant.hpp"
+#include "gasg21/polish/standard_error.hpp"
+#include "gasg21/polish/tyler_scatter.hpp"
 #include "gasg21/support/config.hpp"
 #include "gasg21/support/error.hpp"
-#include "gasg21/geometry/grassmann.hpp"
 #include "gasg21/support/parallel.hpp"
-#include "gasg21/polish/coordinate_sums.hpp"
-#include "gasg21/polish/tyler_scatter.hpp"
 
 namespace gasg21 {
-
-/// Where a sequence of subspaces that converges slowly is going: the step U -> V prolonged, by the
-/// secant through this step and the one before, as if both were steps of a linear iteration. Only
-/// ever forward: backward, where steps grow, would lead to a saddle point.
-template <class T>
-class Secant {
- public:
-  /// Moves V. (`angle` is that between U and V: far apart, nothing is linear.)
-  void prolong(const arma::Mat<T>& U, arma::Mat<T>& V, double angle) {
-    const arma::Mat<T> from = std::exchange(from_, U), to = std::exchange(to_, V);
-    if (from.empty() || !(angle < 0.2)) return;
-    const arma::Mat<T> step = tangent(U, V), end = tangent(U, to);
-    const arma::Mat<T> before = end - tangent(U, from), change = step - before;
-    const double towards = arma::dot(step, change), squared = arma::dot(change, change);
-    const double further =
-        towards > 0 ? (arma::dot(step, before) > 0 ? 1.0 : 0.0) : std::min(-towards / squared, 4.0);
-    if (!(further > 0)) return;
-    arma::Mat<T> W = U + step + T(further) * (step - end);
-    if (orthonormalize(W)) V = std::move(W);
-  }
-
- private:
-  /// The direction from U to the subspace of A, to second order in the angle; normal to U.
-  static arma::Mat<T> tangent(const arma::Mat<T>& U, const arma::Mat<T>& A) {
-    const arma::Mat<T> projected = A * (A.t() * U);
-    return projected - U * (U.t() * projected);
-  }
-
-  arma::Mat<T> from_, to_;  // the step before
-};
-
-/// What one block contributes to a round of the polish that many machines share: for a subspace and
-/// a scatter that all of them know. Sums of blocks add up; `next` makes the new subspace of them.
-template <class T>
-struct BlockSums {
-  ScatterSums scatter;
-  RowSums<T> rows;
-  arma::mat information;
-
-  BlockSums& operator+=(const BlockSums& other) {
-    scatter.C += other.scatter.C;
-    scatter.s += other.scatter.s;
-    scatter.weight += other.scatter.weight;
-    rows += other.rows;
-    information += other.information;
-    return *this;
-  }
-};
-
-/// block -> sums.
-template <class T, class Data>
-BlockSums<T> block_sums(const arma::Mat<T>& U, const Scatter& scatter, const Data& block,
-                        const Parallel& parallel = Parallel()) {
-  SampleFits<T> fits(U.n_cols, block.n_cols);
-  fit_block(U, block, 0, fits, parallel);
-  scatter.set_weights(fits);
-  BlockSums<T> sums{ScatterSums(fits), RowSums<T>(U.n_rows, U.n_cols), information(fits, U.n_rows)};
-  add_block(U, block, 0, fits, sums.rows, parallel);
-  return sums;
-}
 
 struct PolishOptions {
   uword max_passes = 40;
@@ -130,7 +73,7 @@ class Polisher {
   double update(const Parallel& parallel) {
     ++passes_;
     const arma::Mat<T> before = U_;
-    const double change = update_rows(U_, rows_, scatter_, parallel);
+    const double change = update_coordinates(U_, rows_, scatter_, parallel);
     const arma::Mat<T> plain = U_;
     secant_.prolong(before, U_, change);
     rotate(scatter_, plain, U_);
@@ -152,7 +95,7 @@ class Polisher {
 
   arma::Mat<T> U_;
   SampleFits<T> fits_;
-  RowSums<T> rows_;
+  CoordinateSums<T> rows_;
   Scatter scatter_;
   Secant<T> secant_;
   arma::mat information_;  // before the last update

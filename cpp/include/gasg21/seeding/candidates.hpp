@@ -1,5 +1,5 @@
-// Where K subspaces start: candidates that fit the neighbours of sampled points, of which the K
-// with the least L1 cost are selected. Alg. 3, steps 1 and 2. All of it throws Stopped when it is.
+// Candidate subspaces that fit the neighbours of sampled points. Alg. 3, step 1. All of it throws
+// Stopped when it is.
 #pragma once
 
 #include <algorithm>
@@ -10,68 +10,19 @@
 #include <utility>
 #include <vector>
 
-#include "gasg21/support/aligned.hpp"
+#include "gasg21/data/observation.hpp"
+#include "gasg21/fit/least_squares.hpp"
 #include "gasg21/fit/subspace_bank.hpp"
+#include "gasg21/geometry/grassmann.hpp"
+#include "gasg21/geometry/jacobi_svd.hpp"
+#include "gasg21/kernels/plain.hpp"
+#include "gasg21/seeding/seed_samples.hpp"
 #include "gasg21/support/config.hpp"
 #include "gasg21/support/error.hpp"
-#include "gasg21/geometry/grassmann.hpp"
-#include "gasg21/kernels/plain.hpp"
-#include "gasg21/fit/least_squares.hpp"
-#include "gasg21/geometry/jacobi_svd.hpp"
-#include "gasg21/data/observation.hpp"
 #include "gasg21/support/parallel.hpp"
 #include "gasg21/support/random.hpp"
-#include "gasg21/kernels/sample_sums.hpp"
 
 namespace gasg21 {
-
-/// The samples that candidates are made of: a copy, spherized, missing entries 0. Samples that
-/// cannot be used are left out.
-template <class T>
-class SeedSamples {
- public:
-  uword n_rows, n_cols = 0;
-
-  /// Copies the given columns of the data.
-  template <class Data>
-  SeedSamples(const Data& data, const arma::uvec& columns)
-      : n_rows(data.n_rows),
-        Z_(whole_blocks<T>(n_rows), columns.n_elem, arma::fill::zeros),
-        mask_(n_rows, columns.n_elem, arma::fill::zeros) {
-    Observation<T> x(n_rows);
-    for (const uword j : columns) {
-      if (x.read(data.sample(j)) != Usable::yes) continue;
-      for (uword k = 0; k < x.count(); ++k) {
-        Z_(x.rows()[k], n_cols) = x.values()[k];
-        mask_(x.rows()[k], n_cols) = 1;
-      }
-      ++n_cols;
-    }
-  }
-
-  DenseSample<T> sample(uword j) const { return {Z_.colptr(j), mask_.colptr(j)}; }
-  const T* column(uword j) const { return Z_.colptr(j); }
-  bool observed(uword i, uword j) const { return mask_(i, j) != 0; }
-  /// The cosines of the angles between sample j and the samples first, first + 1, ...; missing
-  /// entries are taken as 0. With their sign: a point and its mirror image are no neighbours,
-  /// though one line holds both. (Lines were as good on random subspaces and worse on motions,
-  /// which lie on affine ones.)
-  void cosines(uword j, uword first, uword count, T* out) const {
-    kernels::sample_kernels<T>().products(Z_.colptr(first), Z_.n_rows, count, Z_.colptr(j), out);
-    for (uword k = 0; k < count; ++k) out[k] = std::min(T(1), out[k]);
-  }
-
- private:
-  arma::Mat<T> Z_;  // padded to whole cache lines
-  arma::Mat<unsigned char> mask_;
-};
-
-/// At most `count` columns of m, drawn at random; seeding need not see more.
-inline arma::uvec some_columns(uword m, uword count, Random& random) {
-  const arma::uvec order = random.permutation(m);
-  return m <= count ? arma::regspace<arma::uvec>(0, 1, m - 1)
-                    : arma::uvec(arma::sort(order.head(count)));
-}
 
 /// The `count` largest entries, largest first, of equal ones the first.
 template <class T>
@@ -291,88 +242,6 @@ Candidates<T> density_candidates(const SeedSamples<T>& samples, const arma::vec&
     }
   }
   return candidates;
-}
-
-namespace detail {
-
-/// Sum over samples of the distance to the nearest: those chosen, or this candidate.
-template <class T>
-double cost_with(const arma::Col<T>& nearest, const arma::Col<T>& candidate) {
-  double sum = 0;
-  for (uword j = 0; j < nearest.n_elem; ++j) sum += double(std::min(nearest[j], candidate[j]));
-  return sum;
-}
-
-/// The candidate of dimension d that lowers the cost most, of equal ones the first, with its cost.
-template <class T>
-std::pair<uword, double> best_addition(const Candidates<T>& candidates, const arma::Col<T>& nearest,
-                                       uword d, const Parallel& parallel) {
-  const uword Q = candidates.bases.size();
-  arma::vec cost(Q);
-  parallel.for_all(
-      Q, [] { return 0; },
-      [&](uword q, int&) {
-        cost[q] = candidates.bases[q].n_cols == d ? cost_with(nearest, candidates.residuals[q])
-                                                  : std::numeric_limits<double>::infinity();
-      });
-  const uword best = cost.index_min();
-  return {best, cost[best]};
-}
-
-}  // namespace detail
-
-/// Selects one candidate for each dimension so that the sum of the distances to the nearest is
-/// small: greedily, one after the other (Zhang et al. 2012). Small dimensions first: a large
-/// subspace would take in a small cluster together with others.
-template <class T>
-std::vector<uword> greedy_select(const Candidates<T>& candidates,
-                                 const std::vector<uword>& dimensions, const Parallel& parallel) {
-  require(!candidates.bases.empty(), "there are no candidates");
-  std::vector<uword> order(dimensions.size()), chosen(dimensions.size());
-  std::iota(order.begin(), order.end(), uword(0));
-  std::stable_sort(order.begin(), order.end(),
-                   [&](uword a, uword b) { return dimensions[a] < dimensions[b]; });
-  arma::Col<T> nearest(candidates.residuals[0].n_elem, arma::fill::ones);
-  for (const uword k : order) {
-    const auto [q, cost] = detail::best_addition(candidates, nearest, dimensions[k], parallel);
-    require(std::isfinite(cost), "there is no candidate of dimension ", dimensions[k]);
-    chosen[k] = q;
-    nearest = arma::min(nearest, candidates.residuals[q]);
-  }
-  return chosen;
-}
-
-/// The sum over samples of the distance to the nearest of those chosen.
-template <class T>
-double selection_cost(const Candidates<T>& candidates, const std::vector<uword>& chosen) {
-  arma::Col<T> nearest(candidates.residuals.at(0).n_elem, arma::fill::ones);
-  for (const uword q : chosen) nearest = arma::min(nearest, candidates.residuals[q]);
-  return double(arma::accu(nearest));
-}
-
-/// Exchanges chosen candidates for better ones, one at a time, until none is left or after `sweeps`
-/// rounds. Returns the number of exchanges.
-template <class T>
-uword swap_select(const Candidates<T>& candidates, std::vector<uword>& chosen, int sweeps,
-                  const Parallel& parallel) {
-  uword exchanged = 0;
-  const uword m = candidates.residuals.at(0).n_elem;
-  for (int sweep = 0; sweep < sweeps; ++sweep) {
-    const uword before = exchanged;
-    for (uword k = 0; k < chosen.size(); ++k) {
-      arma::Col<T> others(m, arma::fill::ones);
-      for (uword i = 0; i < chosen.size(); ++i)
-        if (i != k) others = arma::min(others, candidates.residuals[chosen[i]]);
-      const double now = detail::cost_with(others, candidates.residuals[chosen[k]]);
-      const auto [q, cost] =
-          detail::best_addition(candidates, others, candidates.bases[chosen[k]].n_cols, parallel);
-      if (!(cost < now - 1e-9 * double(m))) continue;
-      chosen[k] = q;
-      ++exchanged;
-    }
-    if (exchanged == before) break;
-  }
-  return exchanged;
 }
 
 }  // namespace gasg21

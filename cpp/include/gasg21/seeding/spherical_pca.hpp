@@ -4,11 +4,11 @@
 #include <functional>
 #include <utility>
 
-#include "gasg21/support/config.hpp"
-#include "gasg21/support/error.hpp"
+#include "gasg21/data/observation.hpp"
 #include "gasg21/geometry/grassmann.hpp"
 #include "gasg21/kernels/plain.hpp"
-#include "gasg21/data/observation.hpp"
+#include "gasg21/support/config.hpp"
+#include "gasg21/support/error.hpp"
 #include "gasg21/support/random.hpp"
 
 namespace gasg21 {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "gasg21/support/config.hpp"
-#include "gasg21/kernels/dispatch.hpp"
 
 namespace gasg21 {
 
@@ -29,6 +28,12 @@ struct AlignedAllocator {
 
 template <class T>
 using Aligned = std::vector<T, AlignedAllocator<T>>;
+
+namespace kernels {
+/// Rows in a row block, whatever the registers: one cache line of them.
+template <class T>
+inline constexpr uword block_rows = 64 / sizeof(T);
+}  // namespace kernels
 
 /// n rounded up to whole blocks of the kernels.
 template <class T>

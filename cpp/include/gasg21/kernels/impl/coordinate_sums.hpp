@@ -1,4 +1,4 @@
-// The kernels of row_kernels.hpp for one instruction set; included once for each.
+// The kernels of coordinate_sums.hpp for one instruction set; included once for each.
 
 namespace gasg21::kernels::GASG21_SET {
 
@@ -36,7 +36,7 @@ GASG21_INLINE void residuals_of(const T* x, const T* U, uword stride, uword d,
 /// For R registers of products from number `first` on, and Q of moments from `first_moment` on, of
 /// one coordinate after the other.
 template <class T, uword R, uword Q>
-GASG21_INLINE void add_registers(const RowTileSums<T>& tile, const SampleGroup<T>& group,
+GASG21_INLINE void add_registers(const CoordinateTileSums<T>& tile, const SampleGroup<T>& group,
                                  uword first, uword first_moment) {
   using P = Pack<T>;
   constexpr uword lanes = bytes / sizeof(T);
@@ -93,7 +93,7 @@ GASG21_INLINE void add_registers(const RowTileSums<T>& tile, const SampleGroup<T
 
 /// The same for R that is known at run time, 1 to 8.
 template <class T, uword Q>
-GASG21_INLINE void add_some(const RowTileSums<T>& tile, const SampleGroup<T>& group, uword R,
+GASG21_INLINE void add_some(const CoordinateTileSums<T>& tile, const SampleGroup<T>& group, uword R,
                             uword first) {
 #define GASG21_REGISTERS(count) \
   if (R == (count)) return add_registers<T, count, Q>(tile, group, first, 0);
@@ -111,7 +111,7 @@ GASG21_INLINE void add_some(const RowTileSums<T>& tile, const SampleGroup<T>& gr
 /// All registers, so many at a time that they stay registers. The first moments go with the last
 /// products: one walk through the bits less.
 template <class T>
-GASG21_INLINE void add_all(const RowTileSums<T>& tile, const SampleGroup<T>& group) {
+GASG21_INLINE void add_all(const CoordinateTileSums<T>& tile, const SampleGroup<T>& group) {
   constexpr uword lanes = bytes / sizeof(T), most = 8;
   const uword count = (tile.products + lanes - 1) / lanes;
   const uword n_moments = (tile.moments + lanes - 1) / lanes;
@@ -180,7 +180,9 @@ struct RowTable {
     }
     for (i = 0; i < n_rows; ++i) seen[i] |= x[i] == x[i] ? bit : SampleBits<T>(0);
   }
-  static void add(const RowTileSums<T>& tile, const SampleGroup<T>& group) { add_all(tile, group); }
+  static void add(const CoordinateTileSums<T>& tile, const SampleGroup<T>& group) {
+    add_all(tile, group);
+  }
   static void solve(const T* sums, uword n_rows, uword d, double ridge, T* x, double* scratch) {
     constexpr uword L = 8;
     const uword packed = d * (d + 1) / 2;
@@ -200,11 +202,11 @@ struct RowTable {
     for (uword l = 0; l < n_rows; ++l)
       for (uword c = 0; c < d; ++c) x[l * d + c] = smallest[l] > 0 ? T(b[c * L + l]) : T(0);
   }
-  static constexpr RowKernels<T> kernels{note, add, solve};
+  static constexpr CoordinateSumKernels<T> kernels{note, add, solve};
 };
 
 template <class T>
-const RowKernels<T>& row_kernels() {
+const CoordinateSumKernels<T>& coordinate_sum_kernels() {
   return RowTable<T>::kernels;
 }
 

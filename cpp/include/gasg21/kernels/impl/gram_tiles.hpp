@@ -1,4 +1,5 @@
-// Of block_kernels_impl.hpp: the products of the columns of some rows, in tiles of registers.
+// Of tracked_basis_kernels_impl.hpp: the products of the columns of some rows, in tiles of
+// registers.
 
 namespace gasg21::kernels::GASG21_SET {
 

@@ -1,4 +1,4 @@
-// The kernels of sample_kernels.hpp for one instruction set; included once for each.
+// The kernels of sample_sums.hpp for one instruction set; included once for each.
 
 namespace gasg21::kernels::GASG21_SET {
 
@@ -94,11 +94,11 @@ struct SampleTable {
     for (; j < m; ++j) column_products<T, 1>(A + j * n, n, x, out + j);
   }
 
-  static constexpr SampleKernels<T> kernels{lengths, gram, products};
+  static constexpr SampleSumKernels<T> kernels{lengths, gram, products};
 };
 
 template <class T>
-const SampleKernels<T>& sample_kernels() {
+const SampleSumKernels<T>& sample_sum_kernels() {
   return SampleTable<T>::kernels;
 }
 

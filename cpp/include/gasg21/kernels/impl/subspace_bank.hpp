@@ -1,4 +1,4 @@
-// The kernels of bank_kernels.hpp for one instruction set; included once for each.
+// The kernels of subspace_bank.hpp for one instruction set; included once for each.
 
 namespace gasg21::kernels::GASG21_SET {
 
@@ -141,11 +141,11 @@ struct BankTable {
     }
   }
 
-  static constexpr BankKernels<T> kernels{fit};
+  static constexpr SubspaceBankKernels<T> kernels{fit};
 };
 
 template <class T>
-const BankKernels<T>& bank_kernels(uword d) {
+const SubspaceBankKernels<T>& subspace_bank_kernels(uword d) {
   constexpr uword most = max_tile;
   switch (d) {
     case 1:

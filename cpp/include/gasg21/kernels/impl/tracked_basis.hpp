@@ -1,4 +1,4 @@
-// The kernels of block_kernels.hpp for one instruction set; included once for each.
+// The kernels of kernels/tracked_basis.hpp for one instruction set; included once for each.
 // clang-format off: the others use the first
 #include "gasg21/kernels/impl/geodesic.hpp"
 #include "gasg21/kernels/impl/residual.hpp"
@@ -26,19 +26,19 @@ struct BlockTable {
   static void carry(T* U, uword n_blocks, uword d, const Move<T>& move) {
     carry_out<T>(U, n_blocks, d, move);
   }
-  static constexpr BlockKernels<T> kernels{sums, residual, carry};
+  static constexpr TrackedBasisKernels<T> kernels{sums, residual, carry};
 };
 
 /// Those for up to D columns are made for their number.
 template <class T, uword D>
-const BlockKernels<T>& block_kernels_up_to(uword d) {
+const TrackedBasisKernels<T>& tracked_basis_kernels_up_to(uword d) {
   if (d == D) return BlockTable<T, D>::kernels;
-  if constexpr (D > 1) return block_kernels_up_to<T, D - 1>(d);
+  if constexpr (D > 1) return tracked_basis_kernels_up_to<T, D - 1>(d);
   return BlockTable<T, 0>::kernels;
 }
 template <class T>
-const BlockKernels<T>& block_kernels(uword d) {
-  return block_kernels_up_to<T, max_fixed>(d);
+const TrackedBasisKernels<T>& tracked_basis_kernels(uword d) {
+  return tracked_basis_kernels_up_to<T, max_fixed>(d);
 }
 
 }  // namespace gasg21::kernels::GASG21_SET

@@ -1,0 +1,100 @@
+// Which K candidates are selected: those with the least sum of distances. Alg. 3, step 2, Eq. (13).
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "gasg21/seeding/candidates.hpp"
+#include "gasg21/support/config.hpp"
+#include "gasg21/support/error.hpp"
+#include "gasg21/support/parallel.hpp"
+
+namespace gasg21 {
+
+namespace detail {
+
+/// Sum over samples of the distance to the nearest: those chosen, or this candidate.
+template <class T>
+double cost_with(const arma::Col<T>& nearest, const arma::Col<T>& candidate) {
+  double sum = 0;
+  for (uword j = 0; j < nearest.n_elem; ++j) sum += double(std::min(nearest[j], candidate[j]));
+  return sum;
+}
+
+/// The candidate of dimension d that lowers the cost most, of equal ones the first, with its cost.
+template <class T>
+std::pair<uword, double> best_addition(const Candidates<T>& candidates, const arma::Col<T>& nearest,
+                                       uword d, const Parallel& parallel) {
+  const uword Q = candidates.bases.size();
+  arma::vec cost(Q);
+  parallel.for_all(
+      Q, [] { return 0; },
+      [&](uword q, int&) {
+        cost[q] = candidates.bases[q].n_cols == d ? cost_with(nearest, candidates.residuals[q])
+                                                  : std::numeric_limits<double>::infinity();
+      });
+  const uword best = cost.index_min();
+  return {best, cost[best]};
+}
+
+}  // namespace detail
+
+/// Selects one candidate for each dimension so that the sum of the distances to the nearest is
+/// small: greedily, one after the other (Zhang et al. 2012). Small dimensions first: a large
+/// subspace would take in a small cluster together with others.
+template <class T>
+std::vector<uword> greedy_select(const Candidates<T>& candidates,
+                                 const std::vector<uword>& dimensions, const Parallel& parallel) {
+  require(!candidates.bases.empty(), "there are no candidates");
+  std::vector<uword> order(dimensions.size()), chosen(dimensions.size());
+  std::iota(order.begin(), order.end(), uword(0));
+  std::stable_sort(order.begin(), order.end(),
+                   [&](uword a, uword b) { return dimensions[a] < dimensions[b]; });
+  arma::Col<T> nearest(candidates.residuals[0].n_elem, arma::fill::ones);
+  for (const uword k : order) {
+    const auto [q, cost] = detail::best_addition(candidates, nearest, dimensions[k], parallel);
+    require(std::isfinite(cost), "there is no candidate of dimension ", dimensions[k]);
+    chosen[k] = q;
+    nearest = arma::min(nearest, candidates.residuals[q]);
+  }
+  return chosen;
+}
+
+/// The sum over samples of the distance to the nearest of those chosen.
+template <class T>
+double selection_cost(const Candidates<T>& candidates, const std::vector<uword>& chosen) {
+  arma::Col<T> nearest(candidates.residuals.at(0).n_elem, arma::fill::ones);
+  for (const uword q : chosen) nearest = arma::min(nearest, candidates.residuals[q]);
+  return double(arma::accu(nearest));
+}
+
+/// Exchanges chosen candidates for better ones, one at a time, until none is left or after `sweeps`
+/// rounds. Returns the number of exchanges.
+template <class T>
+uword swap_select(const Candidates<T>& candidates, std::vector<uword>& chosen, int sweeps,
+                  const Parallel& parallel) {
+  uword exchanged = 0;
+  const uword m = candidates.residuals.at(0).n_elem;
+  for (int sweep = 0; sweep < sweeps; ++sweep) {
+    const uword before = exchanged;
+    for (uword k = 0; k < chosen.size(); ++k) {
+      arma::Col<T> others(m, arma::fill::ones);
+      for (uword i = 0; i < chosen.size(); ++i)
+        if (i != k) others = arma::min(others, candidates.residuals[chosen[i]]);
+      const double now = detail::cost_with(others, candidates.residuals[chosen[k]]);
+      const auto [q, cost] =
+          detail::best_addition(candidates, others, candidates.bases[chosen[k]].n_cols, parallel);
+      if (!(cost < now - 1e-9 * double(m))) continue;
+      chosen[k] = q;
+      ++exchanged;
+    }
+    if (exchanged == before) break;
+  }
+  return exchanged;
+}
+
+}  // namespace gasg21
