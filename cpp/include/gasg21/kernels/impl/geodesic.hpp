@@ -1,4 +1,4 @@
-// Of tracked_basis_kernels_impl.hpp: the geodesic step of some rows.
+// Of impl/tracked_basis.hpp: the geodesic step of some rows.
 
 namespace gasg21::kernels::GASG21_SET {
 

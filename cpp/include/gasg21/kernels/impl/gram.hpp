@@ -1,4 +1,4 @@
-// Of tracked_basis_kernels_impl.hpp: `sums`, in three ways by the number of columns.
+// Of impl/tracked_basis.hpp: `sums`, in three ways by the number of columns.
 
 namespace gasg21::kernels::GASG21_SET {
 

@@ -1,4 +1,4 @@
-// Of tracked_basis_kernels_impl.hpp: the products of the columns of some rows, in tiles of
+// Of impl/tracked_basis.hpp: the products of the columns of some rows, in tiles of
 // registers.
 
 namespace gasg21::kernels::GASG21_SET {

@@ -1,4 +1,4 @@
-// Of tracked_basis_kernels_impl.hpp: `residual`. From the last rows to the first, which `sums`
+// Of impl/tracked_basis.hpp: `residual`. From the last rows to the first, which `sums`
 // begins with: what one pass ends with is still in the near caches when the other one begins (at n
 // = 20000, d = 10, both take 54 us instead of 65).
 

@@ -1,4 +1,4 @@
-// The kernels of gather_kernels.hpp for one instruction set; included once for each.
+// The kernels of row_major_basis.hpp for one instruction set; included once for each.
 
 namespace gasg21::kernels::GASG21_SET {
 
