@@ -4,7 +4,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gasg21._progress import Progress
+from gasg21._support.progress import Progress
 
 __version__: str
 

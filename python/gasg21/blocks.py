@@ -31,7 +31,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from gasg21 import _core
-from gasg21._validation import Array, check_samples
+from gasg21._data.samples import Array, check_samples
 from gasg21.exceptions import InvalidInputError
 
 __all__ = ["BlockSums", "Scatter", "block_sums", "new_basis"]

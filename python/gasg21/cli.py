@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from gasg21 import __version__
-from gasg21._embedding import get_cmake_dir, get_include, get_pkgconfig_dir
+from gasg21._support.embedding import get_cmake_dir, get_include, get_pkgconfig_dir
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

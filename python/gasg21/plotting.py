@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gasg21._validation import Array
+from gasg21._data.samples import Array
 
 __all__ = ["plot_convergence", "plot_residuals", "plot_sphere"]
 

@@ -17,8 +17,8 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import svds
 from sklearn.utils.validation import check_is_fitted
 
-from gasg21._subspace import SubspaceMixin, null_offset
-from gasg21._validation import (
+from gasg21._estimators.subspace import SubspaceMixin, null_offset
+from gasg21._data.samples import (
     Array,
     Samples,
     check_components,

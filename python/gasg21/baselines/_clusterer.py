@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
 
-from gasg21._validation import Array, check_integer, unchanged_on_error
+from gasg21._data.samples import Array, check_integer, unchanged_on_error
 from gasg21.exceptions import ConvergenceWarning, InvalidInputError
 
 _LARGEST = 1e100  # squares, and sums and products of a few, do not overflow

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gasg21._validation import Array, check_choice, check_integer, check_number, seed_of
+from gasg21._data.samples import Array, check_choice, check_integer, check_number, seed_of
 from gasg21.baselines._base import BatchSubspace, Solution, largest_angle, principal_rows, unit_rows
 
 

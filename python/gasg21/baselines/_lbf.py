@@ -9,7 +9,7 @@ from scipy.linalg import svd
 from scipy.spatial.distance import cdist
 from sklearn.utils.validation import check_is_fitted
 
-from gasg21._validation import Array, check_integer, check_number, seed_of
+from gasg21._data.samples import Array, check_integer, check_number, seed_of
 from gasg21.baselines._clusterer import SubspaceClusterer, check_flag
 from gasg21.exceptions import InvalidInputError
 

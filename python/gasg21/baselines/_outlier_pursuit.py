@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gasg21._validation import Array, check_choice, check_integer, check_number
+from gasg21._data.samples import Array, check_choice, check_integer, check_number
 from gasg21.baselines._base import BatchSubspace, Solution, coordinates, in_features, partial_svd
 
 # Over-relaxation, and how often the penalty is adapted and to keep the residuals within which ratio. (Usual

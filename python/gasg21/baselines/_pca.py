@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gasg21._validation import Array
+from gasg21._data.samples import Array
 from gasg21.baselines._base import BatchSubspace, Solution, principal_rows, unit_rows
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse.linalg
 
-from gasg21._validation import Array, check_integer, check_number
+from gasg21._data.samples import Array, check_integer, check_number
 from gasg21.baselines._base import BatchSubspace, Solution, coordinates, in_features, unit_rows
 from gasg21.exceptions import InvalidInputError
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from gasg21._validation import Array, check_components, check_integer, check_number, seed_of, unchanged_on_error
+from gasg21._data.samples import Array, check_components, check_integer, check_number, seed_of, unchanged_on_error
 from gasg21.baselines._base import CompleteDataSubspace, largest_angle, scaled, unit_rows
 from gasg21.exceptions import ConvergenceWarning, InvalidInputError
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import eigh
 from sklearn.cluster import KMeans
 
-from gasg21._validation import Array, check_choice, seed_of
+from gasg21._data.samples import Array, check_choice, seed_of
 
 
 def spectral_labels(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import svd
 
-from gasg21._validation import Array, check_integer, check_number
+from gasg21._data.samples import Array, check_integer, check_number
 from gasg21.baselines._clusterer import SubspaceClusterer, check_flag
 from gasg21.baselines._spectral import spectral_labels
 from gasg21.exceptions import InvalidInputError

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from gasg21._validation import Array, check_integer, check_number
+from gasg21._data.samples import Array, check_integer, check_number
 from gasg21.baselines._base import BatchSubspace, Solution, unit_rows
 from gasg21.exceptions import InvalidInputError
 

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from gasg21 import _core
-from gasg21._validation import Array, HeldOut, Samples
+from gasg21._data.samples import Array, HeldOut, Samples
 
 # The self-check looks at this many samples, fewer where they are very long.
 _CHECKED_SAMPLES, _CHECKED_ENTRIES = 300, 4_000_000

@@ -10,11 +10,11 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils.validation import check_is_fitted
 
 from gasg21 import _core
-from gasg21._self_check import dense_rows
-from gasg21._subspace import null_residual, observed_entries
-from gasg21._threads import n_threads
-from gasg21._validation import Array, Samples, check_samples
-from gasg21._whitening import Whitening
+from gasg21._algorithms.self_check import dense_rows
+from gasg21._estimators.subspace import null_residual, observed_entries
+from gasg21._data.parameters import n_threads
+from gasg21._data.samples import Array, Samples, check_samples
+from gasg21._algorithms.whitening import Whitening
 
 
 class UnionMixin(

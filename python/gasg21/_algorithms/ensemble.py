@@ -11,10 +11,10 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from gasg21 import _core
-from gasg21._recovery import GASG21
-from gasg21._self_check import LOST, dense_rows
-from gasg21._union import UnionPlan, UnionRecovery
-from gasg21._validation import Array, Samples
+from gasg21._estimators.gasg21 import GASG21
+from gasg21._algorithms.self_check import LOST, dense_rows
+from gasg21._algorithms.union import UnionPlan, UnionRecovery
+from gasg21._data.samples import Array, Samples
 from gasg21.baselines._spectral import spectral_labels
 from gasg21.exceptions import ConvergenceWarning, InvalidInputError
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from gasg21 import _core
-from gasg21._fitting import consume, count_observed, polish_residuals
-from gasg21._validation import Samples, check_components
+from gasg21._algorithms.two_stage import consume, count_observed, polish_residuals
+from gasg21._data.samples import Samples, check_components
 
 _SAMPLES, _PASSES, _POLISHES = 1500, 2, 4
 _MOST, _PATIENCE = 50, 4  # dimensions to try, and how many without success before giving up

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gasg21._recovery import GASG21
-from gasg21._validation import Array
+from gasg21._estimators.gasg21 import GASG21
+from gasg21._data.samples import Array
 from gasg21.exceptions import ConvergenceWarning, InvalidInputError
 
 

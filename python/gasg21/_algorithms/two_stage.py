@@ -10,9 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from gasg21 import _core
-from gasg21._progress import Progress
-from gasg21._self_check import LOST, hold_out, predicts, predicts_some, swallowed
-from gasg21._validation import Array, Samples
+from gasg21._support.progress import Progress
+from gasg21._algorithms.self_check import LOST, hold_out, predicts, predicts_some, swallowed
+from gasg21._data.samples import Array, Samples
 from gasg21.exceptions import InvalidInputError
 
 # The polish stops when a pass moves the subspace by no more than this share of the estimated error.

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gasg21 import _core
-from gasg21._fitting import without_entries
-from gasg21._progress import Progress
-from gasg21._self_check import LOST
-from gasg21._validation import Array, Block, Samples
+from gasg21._algorithms.two_stage import without_entries
+from gasg21._support.progress import Progress
+from gasg21._algorithms.self_check import LOST
+from gasg21._data.samples import Array, Block, Samples
 from gasg21.exceptions import InvalidInputError
 from gasg21.step_size import StepSize, core_rule
 
 if TYPE_CHECKING:
-    from gasg21._recovery import GASG21
+    from gasg21._estimators.gasg21 import GASG21
 
 # Seeding looks at no more samples than this (and 200 per cluster), so that its cost does not grow with m.
 _SEEDED_FROM, _SEEDED_PER_CLUSTER = 4000, 200

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from gasg21 import _core
-from gasg21._streaming import StreamingSubspace
-from gasg21._validation import check_integer, check_number
+from gasg21._estimators.streaming import StreamingSubspace
+from gasg21._data.samples import check_integer, check_number
 from gasg21.step_size import StepSize
 
 

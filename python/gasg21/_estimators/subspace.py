@@ -12,8 +12,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Outlier
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from gasg21 import _core
-from gasg21._threads import n_threads
-from gasg21._validation import Array, Samples, check_samples
+from gasg21._data.parameters import n_threads
+from gasg21._data.samples import Array, Samples, check_samples
 from gasg21.exceptions import InvalidInputError
 
 # A sample in a random direction passes for an inlier with the first probability; in a space of so few

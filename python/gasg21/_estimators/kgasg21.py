@@ -10,15 +10,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from gasg21 import _core
-from gasg21._ensemble import fit_members, join_runs
-from gasg21._fitting import without_entries
-from gasg21._progress import progress_bar
-from gasg21._recovery import GASG21
-from gasg21._self_check import LOST
-from gasg21._subspaces import UnionMixin, assign, dense, is_near
-from gasg21._threads import check_n_jobs, n_threads
-from gasg21._union import UnionPlan, UnionRecovery
-from gasg21._validation import (
+from gasg21._algorithms.ensemble import fit_members, join_runs
+from gasg21._algorithms.two_stage import without_entries
+from gasg21._support.progress import progress_bar
+from gasg21._estimators.gasg21 import GASG21
+from gasg21._algorithms.self_check import LOST
+from gasg21._estimators.union import UnionMixin, assign, dense, is_near
+from gasg21._data.parameters import check_n_jobs, n_threads
+from gasg21._algorithms.union import UnionPlan, UnionRecovery
+from gasg21._data.samples import (
     Array,
     Samples,
     check_choice,
@@ -29,7 +29,7 @@ from gasg21._validation import (
     seed_of,
     unchanged_on_error,
 )
-from gasg21._whitening import Whitening
+from gasg21._algorithms.whitening import Whitening
 from gasg21.exceptions import ConvergenceWarning, InvalidInputError
 from gasg21.step_size import StepSize
 

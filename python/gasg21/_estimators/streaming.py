@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gasg21 import _core
-from gasg21._dimension import choose_components
-from gasg21._fitting import Plan, Recovery, consume, without_entries
-from gasg21._progress import progress_bar
-from gasg21._subspace import SubspaceMixin, null_offset
-from gasg21._threads import check_n_jobs, n_threads
-from gasg21._validation import (
+from gasg21._algorithms.dimension import choose_components
+from gasg21._algorithms.two_stage import Plan, Recovery, consume, without_entries
+from gasg21._support.progress import progress_bar
+from gasg21._estimators.subspace import SubspaceMixin, null_offset
+from gasg21._data.parameters import check_n_jobs, n_threads
+from gasg21._data.samples import (
     Array,
     Samples,
     check_choice,

@@ -23,7 +23,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from gasg21 import _core
-from gasg21._threads import n_threads
+from gasg21._data.parameters import n_threads
 from gasg21.exceptions import InvalidInputError
 
 Array = npt.NDArray[Any]

@@ -1,0 +1,1 @@
+"""Algorithms that stay in Python."""

@@ -1,0 +1,1 @@
+"""The estimators: shells that validate, call the core and publish the result."""
