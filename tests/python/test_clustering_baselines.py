@@ -106,7 +106,7 @@ def test_a_refused_fit_changes_nothing(method, union):
 
 @pytest.mark.parametrize("method", ALL)
 def test_entries_whose_squares_overflow_are_refused(method, union):
-    with pytest.raises(InvalidInputError, match=r"entry of size 1e\+200; .* at most 1e\+100"):
+    with pytest.raises(InvalidInputError, match=r"absolute value 1e\+200; .* at most 1e\+100"):
         method().fit(np.where(np.eye(60, 20, dtype=bool), 1e200, union.data))
 
 
@@ -121,7 +121,8 @@ def test_samples_without_content_are_refused(union):
 
 @pytest.mark.parametrize("method", [LRR, SSC])
 def test_an_unfinished_iteration_warns(method, union):
-    with pytest.warns(ConvergenceWarning, match=r"stopped after max_iter=2"):
+    message = f"{method.__name__} stopped after max_iter=2 iterations, before it reached tol="
+    with pytest.warns(ConvergenceWarning, match=message):
         model = method(3, max_iter=2, random_state=0).fit(union.data)
     assert not model.converged_
     assert model.n_iter_ == 2

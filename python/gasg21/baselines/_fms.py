@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from gasg21._data.samples import Array, check_choice, check_integer, check_number, seed_of
-from gasg21.baselines._base import BatchSubspace, Solution, largest_angle, principal_rows, unit_rows
+from gasg21._validation import Array, check_choice, check_number, seed_of
+from gasg21.baselines._base_subspace import IterativeSubspace, Solution
+from gasg21.baselines._linear_algebra import largest_angle, principal_directions, unit_rows
 
 
-class FMS(BatchSubspace):
+class FMS(IterativeSubspace):
     """Fast median subspace (Lerman and Maunu).
 
     Minimises ``sum_j |x_j - P x_j|^power`` over orthoprojectors P of rank n_components, on samples scaled to
@@ -71,25 +72,21 @@ class FMS(BatchSubspace):
         contamination: str | float = "auto",
         random_state: Any = None,
     ) -> None:
-        self.n_components = n_components
+        super().__init__(n_components, tol=tol, max_iter=max_iter, contamination=contamination)
         self.power = power
         self.delta = delta
         self.init = init
-        self.tol = tol
-        self.max_iter = max_iter
-        self.contamination = contamination
         self.random_state = random_state
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         check_number("power", self.power, 0, 2, open_low=True)
         check_number("delta", self.delta, 0, open_low=True)
         check_choice("init", self.init, ("pca", "random"))
-        check_number("tol", self.tol, 0)
-        check_integer("max_iter", self.max_iter, 1)
 
     def _solve(self, X: Array, d: int) -> Solution:
         X = unit_rows(X)
-        start = principal_rows(X, d)
+        start = principal_directions(X, d)
         if len(start) < d:
             return Solution(start)  # the samples span no more
         if self.init == "random":
@@ -105,7 +102,7 @@ def fms(X: Array, start: Array, power: float, delta: float, tol: float, max_iter
     for _ in range(max_iter):
         squared = np.sum((X - (X @ V.T) @ V) ** 2, axis=1)
         inverse_weights = np.maximum(squared ** (1 - power / 2), power * delta)
-        before, V = V, principal_rows(X / np.sqrt(inverse_weights)[:, None], len(start))
+        before, V = V, principal_directions(X / np.sqrt(inverse_weights)[:, None], len(start))
         if len(V) < len(start):
             V = before  # the weights have left too few samples to span it: they lie in it
         moved = largest_angle(before, V)

@@ -9,8 +9,9 @@ from scipy.linalg import svd
 from scipy.spatial.distance import cdist
 from sklearn.utils.validation import check_is_fitted
 
-from gasg21._data.samples import Array, check_integer, check_number, seed_of
-from gasg21.baselines._clusterer import SubspaceClusterer, check_flag
+from gasg21._validation import Array, check_integer, check_number, seed_of
+from gasg21.baselines._base_clusterer import SubspaceClusterer
+from gasg21.baselines._parameters import check_flag
 from gasg21.exceptions import InvalidInputError
 
 _BLOCK_ENTRIES = 2**21  # of the neighbourhoods that are looked at together: 16 MB
@@ -113,16 +114,12 @@ class LBF(SubspaceClusterer):
         max_iter: int = 5,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, affine=affine, tol=tol, max_iter=max_iter, random_state=random_state)
         self.n_components = n_components
-        self.affine = affine
         self.n_candidates = n_candidates
         self.start = start
         self.step = step
         self.refine = refine
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     def _cluster(self, X: Array, n_clusters: int) -> tuple[Array, int, bool]:
         d, Q, start, step = self._check_parameters(X, n_clusters)

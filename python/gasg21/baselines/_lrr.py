@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 from scipy.linalg import svd
 
-from gasg21._data.samples import Array, check_integer, check_number
-from gasg21.baselines._clusterer import SubspaceClusterer, check_flag
+from gasg21._validation import Array, check_integer, check_number
+from gasg21.baselines._base_clusterer import SubspaceClusterer
+from gasg21.baselines._linear_algebra import row_space
+from gasg21.baselines._parameters import check_flag
 from gasg21.baselines._spectral import spectral_labels
 from gasg21.exceptions import InvalidInputError
 
@@ -104,14 +106,10 @@ class LRR(SubspaceClusterer):
         max_iter: int = 1_000_000,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, affine=affine, tol=tol, max_iter=max_iter, random_state=random_state)
         self.lam = lam
-        self.affine = affine
         self.power = power
         self.growth = growth
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     def _cluster(self, X: Array, n_clusters: int) -> tuple[Array, int, bool]:
         lam = check_number("lam", self.lam, 0, open_low=True)
@@ -122,7 +120,7 @@ class LRR(SubspaceClusterer):
         check_flag("affine", self.affine)
         data = np.column_stack([X, np.ones(len(X))]) if self.affine else X
 
-        Q, s, W = _row_space(data)
+        Q, s, W = row_space(data)
         if not len(s):
             msg = f"X of shape {X.shape} is zero everywhere; there must be something to cluster"
             raise InvalidInputError(msg)
@@ -182,13 +180,6 @@ def shrink_columns(A: Array, threshold: float) -> Array:
     length = np.linalg.norm(A, axis=0)
     keep = np.divide(length - threshold, length, out=np.zeros_like(length), where=length > threshold)
     return np.asarray(A * keep)
-
-
-def _row_space(X: Array) -> tuple[Array, Array, Array]:
-    """Return the thin SVD X = Q diag(s) W without the directions at rounding level."""
-    Q, s, W = svd(X, full_matrices=False)
-    rank = int(np.count_nonzero(s > max(X.shape) * np.finfo(float).eps * s[0]))
-    return Q[:, :rank], s[:rank], W[:rank]
 
 
 def _affinity(Q: Array, Z: Array, power: float) -> Array:

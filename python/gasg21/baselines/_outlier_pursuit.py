@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from gasg21._data.samples import Array, check_choice, check_integer, check_number
-from gasg21.baselines._base import BatchSubspace, Solution, coordinates, in_features, partial_svd
+from gasg21._validation import Array, check_choice, check_number
+from gasg21.baselines._base_subspace import IterativeSubspace, Solution
+from gasg21.baselines._linear_algebra import coordinates, partial_svd, to_features
 
 # Over-relaxation, and how often the penalty is adapted and to keep the residuals within which ratio. (Usual
 # values; on seven problems they took a third to a half of the iterations of none, 1 and 10.)
 _RELAXATION, _PATIENCE, _RATIO = 1.6, 10, 3.0
 
 
-class OutlierPursuit(BatchSubspace):
+class OutlierPursuit(IterativeSubspace):
     """Robust PCA via Outlier Pursuit (Xu, Caramanis and Sanghavi).
 
     Minimises ``|L|_* + regularization * sum_j |x_j - l_j|`` over matrices L of the shape of X, a convex problem:
@@ -79,15 +80,11 @@ class OutlierPursuit(BatchSubspace):
         max_iter: int = 500,
         contamination: str | float = "auto",
     ) -> None:
-        self.n_components = n_components
+        super().__init__(n_components, tol=tol, max_iter=max_iter, contamination=contamination)
         self.regularization = regularization
-        self.tol = tol
-        self.max_iter = max_iter
-        self.contamination = contamination
 
     def _check_parameters(self) -> None:
-        check_number("tol", self.tol, 0)
-        check_integer("max_iter", self.max_iter, 1)
+        super()._check_parameters()
         if isinstance(self.regularization, str):
             check_choice("regularization", self.regularization, ("published", "log"))
         else:
@@ -103,12 +100,12 @@ class OutlierPursuit(BatchSubspace):
             rows = np.vstack([rows, partial_svd(rest - (rest @ rows.T) @ rows, d - len(rows))[2]])
             rows = np.linalg.qr(rows.T)[0].T
         return Solution(
-            in_features(rows, B),
+            to_features(rows, B),
             len(found.history),
             found.converged,
             found.history,
             extra={"rank_": len(found.Vt), "regularization_": regularization},
-            lengths={"low_rank_": in_features(found.L, B)},
+            scaled_extra={"low_rank_": to_features(found.L, B)},
         )
 
     def _regularization(self, n_samples: int, d: int) -> float:

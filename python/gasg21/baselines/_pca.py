@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from gasg21._data.samples import Array
-from gasg21.baselines._base import BatchSubspace, Solution, principal_rows, unit_rows
+from gasg21._validation import Array
+from gasg21.baselines._base_subspace import Solution, SubspaceBaseline
+from gasg21.baselines._linear_algebra import principal_directions, unit_rows
 
 
-class PCA(BatchSubspace):
+class PCA(SubspaceBaseline):
     """Principal component analysis: the least-squares subspace, uncentred; not robust.
 
     Minimises ``sum_j |x_j - P x_j|^2`` over orthoprojectors P of rank n_components, by a (partial) singular
@@ -34,12 +35,8 @@ class PCA(BatchSubspace):
     K. Pearson, "On lines and planes of closest fit to systems of points in space", 1901.
     """
 
-    def __init__(self, n_components: int = 1, *, contamination: str | float = "auto") -> None:
-        self.n_components = n_components
-        self.contamination = contamination
-
     def _solve(self, X: Array, d: int) -> Solution:
-        return Solution(principal_rows(X, d))
+        return Solution(principal_directions(X, d))
 
 
 class SphericalPCA(PCA):
@@ -59,4 +56,4 @@ class SphericalPCA(PCA):
     """
 
     def _solve(self, X: Array, d: int) -> Solution:
-        return Solution(principal_rows(unit_rows(X), d))
+        return Solution(principal_directions(unit_rows(X), d))

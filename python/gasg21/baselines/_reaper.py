@@ -8,12 +8,13 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse.linalg
 
-from gasg21._data.samples import Array, check_integer, check_number
-from gasg21.baselines._base import BatchSubspace, Solution, coordinates, in_features, unit_rows
-from gasg21.exceptions import InvalidInputError
+from gasg21._validation import Array, check_number
+from gasg21.baselines._base_subspace import IterativeSubspace, Solution
+from gasg21.baselines._linear_algebra import coordinates, to_features, unit_rows
+from gasg21.baselines._parameters import check_flag
 
 
-class REAPER(BatchSubspace):
+class REAPER(IterativeSubspace):
     """Robust subspace by convex relaxation of the sum of distances (Lerman, McCoy, Tropp and Zhang).
 
     Minimises ``sum_j |x_j - P x_j|`` over the symmetric P with ``0 <= P <= I`` and ``trace P = n_components``
@@ -72,26 +73,20 @@ class REAPER(BatchSubspace):
         max_iter: int = 500,
         contamination: str | float = "auto",
     ) -> None:
-        self.n_components = n_components
+        super().__init__(n_components, tol=tol, max_iter=max_iter, contamination=contamination)
         self.spherize = spherize
         self.delta = delta
-        self.tol = tol
-        self.max_iter = max_iter
-        self.contamination = contamination
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_flag("spherize", self.spherize)
         check_number("delta", self.delta, 0, open_low=True)
-        check_number("tol", self.tol, 0)
-        check_integer("max_iter", self.max_iter, 1)
-        if not isinstance(self.spherize, bool | np.bool_):
-            msg = f"spherize={self.spherize!r} must be True or False"
-            raise InvalidInputError(msg)
 
     def _solve(self, X: Array, d: int) -> Solution:
         Z, B = coordinates(unit_rows(X) if self.spherize else X)
         values, vectors, converged, history = reaper(Z, d, self.delta, self.tol, self.max_iter)
         kept = values > 0
-        rows = in_features(vectors.T[kept], B)
+        rows = to_features(vectors.T[kept], B)
         extra = {"eigenvalues_": values[kept], "eigenvectors_": rows}
         return Solution(rows[:d], len(history), converged, history, extra)
 

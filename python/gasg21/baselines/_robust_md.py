@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 
-from gasg21._data.samples import Array, check_components, check_integer, check_number, seed_of, unchanged_on_error
-from gasg21.baselines._base import CompleteDataSubspace, largest_angle, scaled, unit_rows
-from gasg21.exceptions import ConvergenceWarning, InvalidInputError
+from gasg21._validation import Array, check_components, check_number, seed_of, unchanged_on_error
+from gasg21.baselines._base_subspace import IterativeSubspace, Solution
+from gasg21.baselines._linear_algebra import largest_angle, unit_rows
+from gasg21.exceptions import InvalidInputError
 
 _REPAIR = 1000  # samples after which the eigenvectors are made orthonormal again
 
 
-class RobustMD(CompleteDataSubspace):
+class RobustMD(IterativeSubspace):
     """Robust stochastic PCA by mirror descent (Goes, Zhang, Arora and Lerman).
 
     Minimises ``E |Q x|`` over the symmetric Q with ``0 <= Q <= I / (n - d)`` and trace 1, which is REAPER's problem
@@ -63,10 +63,6 @@ class RobustMD(CompleteDataSubspace):
     J. Goes, T. Zhang, R. Arora and G. Lerman, "Robust stochastic principal component analysis", AISTATS 2014.
     """
 
-    n_iter_: int
-    converged_: bool
-    status_: str
-    history_: list[dict[str, Any]]
     _descent: MirrorDescent
 
     def __init__(
@@ -79,49 +75,24 @@ class RobustMD(CompleteDataSubspace):
         contamination: str | float = "auto",
         random_state: Any = None,
     ) -> None:
-        self.n_components = n_components
+        super().__init__(n_components, tol=tol, max_iter=max_iter, contamination=contamination)
         self.step_size = step_size
-        self.tol = tol
-        self.max_iter = max_iter
-        self.contamination = contamination
         self.random_state = random_state
 
-    def fit(self, X: Any, y: None = None, mask: Any = None) -> RobustMD:
-        """Find the subspace, by shuffled passes over the data.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            One sample per row; dense and complete. Data is not centred.
-        y : ignored
-        mask : bool array of the shape of X, optional
-            There for the common interface; True everywhere.
-
-        Returns
-        -------
-        self
-        """
-        with unchanged_on_error(self):
-            self._check_parameters()
-            samples = self._check_complete(X, mask, reset=True)
-            d = check_components(self.n_components, samples.n_features)
-            rows = unit_rows(scaled(np.asarray(samples.data))[0])
-            descent = MirrorDescent(samples.n_features, d)
-            rng = np.random.default_rng(seed_of(self.random_state))
-            self.history_, self.converged_ = [], False
-            while not self.converged_ and descent.n_seen < self.max_iter:
-                before = descent.components()
-                for j in rng.permutation(len(rows))[: self.max_iter - descent.n_seen]:
-                    descent.update(rows[j], self.step_size)
-                moved = largest_angle(before, descent.components())
-                self.history_.append({"n_iter": descent.n_seen, "moved": moved})
-                self.converged_ = self.tol > 0 and moved <= self.tol
-            self.status_ = "converged" if self.converged_ else "max_iter"
-            self._publish(descent, samples)
-        if self.tol > 0 and not self.converged_:
-            msg = f"the last pass moved the subspace by {moved:.1e} rad (max_iter={self.max_iter}, tol={self.tol})."
-            warnings.warn(msg, ConvergenceWarning, stacklevel=2)
-        return self
+    def _solve(self, X: Array, d: int) -> Solution:
+        rows = unit_rows(X)
+        descent = MirrorDescent(X.shape[1], d)
+        rng = np.random.default_rng(seed_of(self.random_state))
+        history: list[dict[str, Any]] = []
+        converged = False
+        while not converged and descent.n_seen < self.max_iter:
+            before = descent.components()
+            for j in rng.permutation(len(rows))[: self.max_iter - descent.n_seen]:
+                descent.update(rows[j], self.step_size)
+            moved = largest_angle(before, descent.components())
+            history.append({"n_iter": descent.n_seen, "moved": moved})
+            converged = self.tol > 0 and moved <= self.tol
+        return Solution(descent.components(), descent.n_seen, converged, history, {"_descent": descent})
 
     def partial_fit(self, X: Any, y: None = None, mask: Any = None) -> RobustMD:
         """Update the subspace with each sample, in the order given: the stream goes on where it was.
@@ -150,19 +121,17 @@ class RobustMD(CompleteDataSubspace):
             descent = MirrorDescent(samples.n_features, d) if first else self._descent.copy()
             for row in unit_rows(np.asarray(samples.data, np.float64)):
                 descent.update(row, self.step_size)
-            self._publish(descent, samples)
+            self._descent = descent
+            self.n_iter_ = descent.n_seen
+            self._publish_components(descent.components(), samples)
         return self
 
     def _check_parameters(self) -> None:
-        self._check_contamination()
+        super()._check_parameters()
         check_number("step_size", self.step_size, 0, open_low=True)
-        check_number("tol", self.tol, 0)
-        check_integer("max_iter", self.max_iter, 1)
 
-    def _publish(self, descent: MirrorDescent, samples: Any) -> None:
-        self._descent = descent
-        self.n_iter_ = descent.n_seen
-        self._publish_components(descent.components(), samples)
+    def _convergence_message(self, rank: int) -> str:
+        return super()._convergence_message(rank) if self.tol > 0 else ""
 
 
 class MirrorDescent:

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from scipy.linalg import svd
 
-from gasg21._data.samples import Array, check_integer, check_number
-from gasg21.baselines._clusterer import SubspaceClusterer, check_flag
+from gasg21._validation import Array, check_integer, check_number
+from gasg21.baselines._base_clusterer import SubspaceClusterer
+from gasg21.baselines._parameters import check_flag
 from gasg21.baselines._spectral import spectral_labels
 from gasg21.exceptions import InvalidInputError
 
@@ -96,14 +97,10 @@ class SSC(SubspaceClusterer):
         max_iter: int = 200,
         random_state: Any = None,
     ) -> None:
-        self.n_clusters = n_clusters
+        super().__init__(n_clusters, affine=affine, tol=tol, max_iter=max_iter, random_state=random_state)
         self.n_components = n_components
         self.alpha = alpha
-        self.affine = affine
         self.keep = keep
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     def _cluster(self, X: Array, n_clusters: int) -> tuple[Array, int, bool]:
         alpha = check_number("alpha", self.alpha, 1, open_low=True)

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from gasg21._data.samples import Array, check_integer, check_number
-from gasg21.baselines._base import BatchSubspace, Solution, unit_rows
+from gasg21._validation import Array, check_number
+from gasg21.baselines._base_subspace import IterativeSubspace, Solution
+from gasg21.baselines._linear_algebra import row_space, unit_rows
 from gasg21.exceptions import InvalidInputError
 
 # Added to S, of trace 1, so that it stays regular where it shrinks to a subspace. (The published code adds
@@ -16,7 +17,7 @@ from gasg21.exceptions import InvalidInputError
 _FLOOR = 1e-15
 
 
-class TME(BatchSubspace):
+class TME(IterativeSubspace):
     """Tyler's M-estimator for subspace recovery (Tyler; Zhang).
 
     The scatter matrix S that solves ``S = (k / m) sum_j x_j x_j^T / (x_j^T S^-1 x_j)``, trace 1, for m samples in
@@ -74,23 +75,18 @@ class TME(BatchSubspace):
         max_iter: int = 1000,
         contamination: str | float = "auto",
     ) -> None:
-        self.n_components = n_components
+        super().__init__(n_components, tol=tol, max_iter=max_iter, contamination=contamination)
         self.shrinkage = shrinkage
-        self.tol = tol
-        self.max_iter = max_iter
-        self.contamination = contamination
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         check_number("shrinkage", self.shrinkage, 0, 1 - 1e-12)
-        check_number("tol", self.tol, 0)
-        check_integer("max_iter", self.max_iter, 1)
 
     def _solve(self, X: Array, d: int) -> Solution:
         X = unit_rows(X)
         n = X.shape[1]
-        U, s, B = scipy.linalg.svd(X, full_matrices=False, check_finite=False)
-        rank = int(np.sum(s > max(X.shape) * np.finfo(np.float64).eps * s[0]))
-        Z, B = U[:, :rank] * s[:rank], B[:rank]
+        U, s, B = row_space(X)
+        Z, rank = U * s, len(s)
         if rank <= d:
             return Solution(B, extra={"scatter_": B.T @ B / rank})
         if self.shrinkage == 0 and len(Z) <= rank:

@@ -1,4 +1,4 @@
-"""What the clustering methods share: `fit`, its door, and the warning of an unfinished iteration."""
+"""Base class of the baselines that cluster samples by subspace."""
 
 from __future__ import annotations
 
@@ -13,17 +13,27 @@ from sklearn.utils.validation import validate_data
 from gasg21._data.samples import Array, check_integer, unchanged_on_error
 from gasg21.exceptions import ConvergenceWarning, InvalidInputError
 
-_LARGEST = 1e100  # squares, and sums and products of a few, do not overflow
+_LARGEST_ENTRY = 1e100  # sums of products of two squares do not overflow
 Self = TypeVar("Self", bound="SubspaceClusterer")
 
 
 class SubspaceClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
-    """A method that puts complete samples into n_clusters clusters, one for each subspace."""
+    """A method that divides complete samples into n_clusters clusters, one for each subspace.
 
-    n_clusters: int
+    A subclass implements `_cluster`.
+    """
+
+    n_features_in_: int
     labels_: Array
     n_iter_: int
     converged_: bool
+
+    def __init__(self, n_clusters: int, *, affine: bool, tol: float, max_iter: int, random_state: Any) -> None:
+        self.n_clusters = n_clusters
+        self.affine = affine
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
 
     def fit(self: Self, X: Any, y: None = None) -> Self:
         """Find the cluster of each sample.
@@ -31,9 +41,14 @@ class SubspaceClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Complete samples.
+            Samples. X must be dense, complete and finite.
         y : None
-            Not used.
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
         """
         with unchanged_on_error(self):
             X = self._check_data(X)
@@ -41,16 +56,32 @@ class SubspaceClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             self.labels_, self.n_iter_, self.converged_ = self._cluster(X, n_clusters)
         if not self.converged_:
             name = type(self).__name__
-            msg = f"{name} stopped after max_iter={self.n_iter_} iterations, before it reached its tolerance"
+            msg = f"{name} stopped after max_iter={self.max_iter} iterations, before it reached tol={self.tol}"
             warnings.warn(msg, ConvergenceWarning, stacklevel=2)
         return self
 
     @abstractmethod
     def _cluster(self, X: Array, n_clusters: int) -> tuple[Array, int, bool]:
-        """Check the other parameters; return the labels, the iterations, and whether they converged."""
+        """Check the remaining parameters and cluster the samples.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+            Complete float64 samples.
+        n_clusters : int
+            Number of clusters.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        n_iter : int
+            Number of iterations.
+        converged : bool
+            Whether the iteration reached `tol`.
+        """
 
     def _check_data(self, X: Any, *, reset: bool = True) -> Array:
-        """Return X in float64; refuse what is not a complete, finite, dense matrix."""
+        """Return X as float64; refuse data that is not complete, finite and dense."""
         name = type(self).__name__
         if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
             self._refuse_missing(int(np.ma.getmaskarray(X).sum()), "masked")
@@ -63,22 +94,17 @@ class SubspaceClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             row, column = np.argwhere(~np.isfinite(X))[0]
             msg = f"Input X contains infinity at row {row}, column {column}; {name} needs finite entries"
             raise InvalidInputError(msg)
-        if (largest := float(np.abs(X).max())) > _LARGEST:
-            msg = f"Input X has an entry of size {largest:g}; {name} squares them, and needs at most {_LARGEST:g}"
+        if (largest := float(np.abs(X).max())) > _LARGEST_ENTRY:
+            msg = (
+                f"Input X contains an entry of absolute value {largest:g}; {name} squares the entries and accepts "
+                f"absolute values of at most {_LARGEST_ENTRY:g}"
+            )
             raise InvalidInputError(msg)
         return np.asarray(X)
 
-    def _refuse_missing(self, count: int, how: str) -> None:
+    def _refuse_missing(self, count: int, kind: str) -> None:
         msg = (
-            f"Input X has {count} missing entries ({how}); {type(self).__name__} needs complete samples: "
-            "fill them in first, for instance by GASG21(...).fit(X).complete(X)"
+            f"Input X contains {count} missing entries ({kind}); {type(self).__name__} needs complete samples. "
+            "Fill them in first, for example with GASG21(...).fit(X).complete(X)."
         )
         raise InvalidInputError(msg)
-
-
-def check_flag(name: str, value: Any) -> bool:
-    """Refuse a value that is not True or False."""
-    if not isinstance(value, bool | np.bool_):
-        msg = f"{name}={value!r} must be True or False"
-        raise InvalidInputError(msg)
-    return bool(value)
