@@ -1,59 +1,53 @@
-"""Principal component analysis, plain and of the samples' directions."""
+"""Principal component analysis without centering."""
 
 from __future__ import annotations
 
 from gasg21._validation import Array
 from gasg21.baselines._base_subspace import Solution, SubspaceBaseline
-from gasg21.baselines._linear_algebra import principal_directions, unit_rows
+from gasg21.baselines._linear_algebra import principal_directions
 
 
 class PCA(SubspaceBaseline):
-    """Principal component analysis: the least-squares subspace, uncentred; not robust.
+    """Principal component analysis: the uncentered least-squares subspace. Not robust.
 
-    Minimises ``sum_j |x_j - P x_j|^2`` over orthoprojectors P of rank n_components, by a (partial) singular
-    value decomposition: O(n_samples * n_features * n_components) for large data, once.
+    Minimizes ``sum_j |x_j - P x_j|^2`` over the orthogonal projectors P of rank n_components, by one singular
+    value decomposition. Unlike `sklearn.decomposition.PCA` it does not center the data.
 
-    Prefer it where there are no outliers: nothing is quicker or, under Gaussian noise, more accurate. One
-    long outlier is enough to turn it. Unlike scikit-learn's it does not centre the data.
+    Use it if there are no outliers. No other method is faster, and under Gaussian noise no other method is more
+    accurate. One long outlier is enough to spoil it.
 
     Parameters
     ----------
-    n_components : int
+    n_components : int, default=1
         Dimension of the subspace, in [1, n_features - 1].
-    contamination : "auto" or float in (0, 0.99]
-        How `predict` decides; see `gasg21.GASG21`.
+    contamination : "auto" or float, default="auto"
+        How `predict` finds outliers; see `gasg21.GASG21`. A float must be in (0, 0.99].
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Orthonormal basis of the subspace, by decreasing singular value.
-    n_iter_, converged_, status_, history_, n_components_, offset_
-        As for the other methods; there are no iterations.
+        Orthonormal basis of the subspace, in order of decreasing singular value.
+    n_components_, n_features_in_ : int
+        Dimension of the subspace and number of features.
+    n_iter_ : int
+        Always 1.
+    converged_ : bool
+        False if the samples span fewer than n_components dimensions.
+    status_ : {"converged", "rank_deficient"}
+        How the fit ended.
+    history_ : list
+        Always empty.
+    offset_ : float
+        Threshold of `predict`: ``decision_function(X) = score_samples(X) - offset_``.
+
+    Notes
+    -----
+    Time is O(n_samples * n_features * n_components) for large data.
 
     References
     ----------
-    K. Pearson, "On lines and planes of closest fit to systems of points in space", 1901.
+    K. Pearson, "On lines and planes of closest fit to systems of points in space", Philosophical Magazine 2, 1901.
     """
 
     def _solve(self, X: Array, d: int) -> Solution:
         return Solution(principal_directions(X, d))
-
-
-class SphericalPCA(PCA):
-    """PCA of the samples scaled to unit length: the cheapest robust method.
-
-    Minimises ``sum_j |x_j - P x_j|^2 / |x_j|^2``: no sample counts more than another, however long it is, at
-    the cost of `PCA`.
-
-    Prefer it for a start, or where outliers are long but few. Outliers in random directions bias it only
-    as far as the inliers are unevenly spread, but it never recovers exactly.
-
-    Parameters and attributes are those of `PCA`.
-
-    References
-    ----------
-    N. Locantore et al., "Robust principal component analysis for functional data", Test 8, 1999.
-    """
-
-    def _solve(self, X: Array, d: int) -> Solution:
-        return Solution(principal_directions(unit_rows(X), d))
