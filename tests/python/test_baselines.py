@@ -1,4 +1,4 @@
-"""The baselines: each satisfies the optimality condition of its own objective, and all keep one interface."""
+"""The baselines for one subspace: each satisfies its own optimality condition, and all share one interface."""
 
 import pickle
 
@@ -25,20 +25,20 @@ ROBUST = [REAPER, FMS, TME, OutlierPursuit]
 
 @pytest.fixture(scope="module")
 def noisy():
-    """Samples near a subspace, with outliers and noise: no distance is zero."""
+    """Return samples near a subspace, with outliers and noise; no distance is zero."""
     return make_low_rank(120, 12, 3, outlier_fraction=0.3, noise=0.05, random_state=5).data
 
 
 @pytest.fixture(scope="module")
 def easy():
-    """Noise-free, more samples than features."""
+    """Return a problem without noise and with more samples than features."""
     return make_low_rank(200, 30, 3, outlier_fraction=0.3, random_state=6)
 
 
 # ---- PCA
 
 
-def test_pca_is_the_uncentred_singular_value_decomposition(noisy):
+def test_pca_is_the_uncentered_singular_value_decomposition(noisy):
     shifted = noisy + 3
     expected = np.linalg.svd(shifted)[2][:3]
     np.testing.assert_allclose(np.abs(PCA(3).fit(shifted).components_ @ expected.T), np.eye(3), atol=1e-12)
@@ -47,7 +47,7 @@ def test_pca_is_the_uncentred_singular_value_decomposition(noisy):
     np.testing.assert_allclose(np.abs(SphericalPCA(3).fit(shifted).components_ @ expected.T), np.eye(3), atol=1e-12)
 
 
-def test_a_partial_svd_is_the_whole_one(rng):
+def test_partial_svd_equals_the_leading_part_of_the_full_svd(rng):
     X = rng.standard_normal((600, 450)) * np.geomspace(1, 1e-3, 450)
     U, s, Vt = partial_svd(X, 6)
     whole = np.linalg.svd(X, full_matrices=False)
@@ -63,7 +63,10 @@ def projector(model):
 
 
 def optimality_gap(X, P, d):
-    """How far the cost of P may at most be above the least one: convexity, and the linear problem in closed form."""
+    """Return an upper bound of cost(P) - min cost.
+
+    By convexity it is the linearized cost of P minus its minimum, which has a closed form.
+    """
     residual = X - X @ P
     gradient = -(residual / np.linalg.norm(residual, axis=1, keepdims=True)).T @ X
     gradient = (gradient + gradient.T) / 2
@@ -85,15 +88,15 @@ def test_reaper_solves_its_convex_problem(noisy, d, spherize):
     assert -1e-12 * cost < optimality_gap(X, P, d) < 1e-6 * cost
 
 
-def test_the_cost_of_reaper_never_rises(noisy):
+def test_reaper_cost_never_increases(noisy):
     costs = np.array([record["cost"] for record in REAPER(3).fit(noisy).history_])
     assert len(costs) > 5
     assert np.diff(costs).max() <= 1e-13 * costs[0]
     assert costs[0] > 1.01 * costs[-1]
 
 
-def test_reaper_agrees_with_a_direct_minimisation_in_the_plane(rng):
-    """For n = 2 and d = 1 the P are a disc: two numbers to minimise over."""
+def test_reaper_agrees_with_a_direct_minimization_in_the_plane(rng):
+    """For n = 2 and d = 1 the matrices P form a disc, which has two parameters."""
     X = rng.standard_normal((9, 2)) * [2, 1]
     X /= np.linalg.norm(X, axis=1).max()
 
@@ -113,7 +116,7 @@ def test_reaper_agrees_with_a_direct_minimisation_in_the_plane(rng):
 
 
 def test_the_leading_eigenvectors_are_all_that_reaper_needs(rng):
-    """One problem where few of 450 are above the water, one where more are than it looks at first."""
+    """In the first problem few of 450 eigenvalues of P are nonzero, in the second more than it computes first."""
     for power in (2.0, 0.01):
         X = rng.standard_normal((900, 450)) * np.arange(1, 451) ** -power
         weights = rng.uniform(0.5, 2, 900)
@@ -133,7 +136,7 @@ def test_water_filling_solves_its_problem(rng, d):
     assert values.sum() == pytest.approx(d)
     assert values.min() >= 0
     assert values.max() <= 1
-    slope = spread * (1 - values)  # equal where 0 < v < 1, and not larger where v = 0
+    slope = spread * (1 - values)  # equal where 0 < v < 1, and at most as large where v = 0
     inside = values > 0
     np.testing.assert_allclose(slope[inside], slope[inside][0])
     assert (slope[~inside] <= slope[inside][0] + 1e-15).all()
@@ -145,7 +148,7 @@ def test_water_filling_solves_its_problem(rng, d):
 
 @pytest.mark.parametrize("init", ["pca", "random"])
 @pytest.mark.parametrize("power", [0.5, 1.0, 1.5])
-def test_fms_ends_at_a_stationary_point_and_its_cost_never_rises(noisy, power, init):
+def test_fms_reaches_a_stationary_point_and_its_cost_never_increases(noisy, power, init):
     model = FMS(3, power=power, init=init, max_iter=2000, random_state=0).fit(noisy)
     assert model.converged_
     costs = np.array([record["cost"] for record in model.history_])
@@ -155,13 +158,13 @@ def test_fms_ends_at_a_stationary_point_and_its_cost_never_rises(noisy, power, i
     distances = np.linalg.norm(X - X @ model.components_.T @ model.components_, axis=1)
     assert distances.min() > 1e-4
     assert costs[-1] == pytest.approx(np.sum(distances**power), rel=1e-9)
-    # stationary: the gradient on the Grassmannian vanishes
+    # At a stationary point the gradient on the Grassmannian is zero.
     gradient = (X / distances[:, None] ** (2 - power)).T @ X @ model.components_.T
     gradient -= model.components_.T @ (model.components_ @ gradient)
     assert np.linalg.norm(gradient) < 1e-5 * len(X)
 
 
-def test_the_smoothed_cost_of_fms_is_continuous_with_its_slope():
+def test_fms_smoothed_cost_and_its_slope_are_continuous():
     for power in (0.5, 1.0, 1.7):
         delta = 1e-3
         cap = (power * delta) ** (2 / (2 - power))
@@ -204,8 +207,9 @@ def test_shrunken_tme_satisfies_its_equation(noisy, n_samples):
     np.testing.assert_allclose(right / np.trace(right), S, atol=1e-9)
 
 
-def test_tme_says_when_it_does_not_exist(noisy):
-    with pytest.raises(InvalidInputError, match=r"12 samples that span 12 dimensions.*shrinkage=0\.0 must be positive"):
+def test_tme_refuses_data_for_which_it_does_not_exist(noisy):
+    message = r"12 nonzero samples that span 12 dimensions.*positive shrinkage instead of shrinkage=0\.0"
+    with pytest.raises(InvalidInputError, match=message):
         TME(3).fit(noisy[:12])
 
 
@@ -219,7 +223,7 @@ def test_outlier_pursuit_satisfies_its_optimality_conditions(noisy, regularizati
     assert found.converged
     L, S, Y = found.L, found.S, found.Y
     assert np.linalg.norm(X - L - S) < 1e-8 * np.linalg.norm(X)
-    # Y is a subgradient of both norms
+    # Y must be a subgradient of both norms.
     assert np.linalg.norm(Y, 2) < 1 + 1e-6
     assert np.linalg.norm(Y, axis=1).max() < regularization * (1 + 1e-6)
     nuclear, lengths = np.linalg.norm(L, "nuc"), np.linalg.norm(S, axis=1).sum()
@@ -228,7 +232,7 @@ def test_outlier_pursuit_satisfies_its_optimality_conditions(noisy, regularizati
 
 
 def test_outlier_pursuit_of_one_sample_is_all_or_nothing():
-    """|l| + c |x - l| is least at l = 0 for c < 1 and at l = x for c > 1."""
+    """The minimum of |l| + c |x - l| is at l = 0 for c < 1 and at l = x for c > 1."""
     x = np.array([[3.0, 0, 4]])
     np.testing.assert_allclose(outlier_pursuit(x, 0.9, 1e-9, 5000).L, 0 * x, atol=1e-7)
     np.testing.assert_allclose(outlier_pursuit(x, 1.1, 1e-9, 5000).L, x, atol=1e-7)
@@ -243,14 +247,14 @@ def test_outlier_pursuit_separates_whole_samples():
     assert lengths[~problem.inlier].min() > 1e5 * lengths[problem.inlier].max()
 
 
-def test_the_published_regularization():
+def test_outlier_pursuit_published_regularization():
     model = OutlierPursuit(5, max_iter=1)
     gamma = 9 / (9 + 121 * 5)
     assert model._regularization(200, 5) == pytest.approx(3 / (7 * np.sqrt(gamma * 200)))
 
 
-def test_where_outlier_pursuit_finds_too_few_dimensions_the_rest_completes_them(noisy):
-    model = OutlierPursuit(3, regularization=1e-3).fit(noisy)  # nothing is worth a singular value
+def test_outlier_pursuit_completes_a_basis_with_too_few_dimensions(noisy):
+    model = OutlierPursuit(3, regularization=1e-3).fit(noisy)  # so small that L = 0
     assert model.rank_ == 0
     assert not model.low_rank_.any()
     assert subspace_angle(model.components_, PCA(3).fit(noisy).components_) < 1e-12
@@ -271,7 +275,7 @@ def test_thresholds_are_proximal_maps(rng):
 
 
 def test_the_projection_of_mirror_descent_satisfies_its_conditions(rng):
-    """min(c v, cap) with sum 1 is the minimiser of the relative entropy to v over {sum 1, <= cap}."""
+    """min(c v, cap) with sum 1 minimizes the relative entropy to v over the vectors with sum 1 and entries <= cap."""
     for most in (1, 3, 7):
         for spread in (0.1, 3, 400):
             log_values = np.sort(spread * rng.standard_normal(8))[::-1]
@@ -279,14 +283,14 @@ def test_the_projection_of_mirror_descent_satisfies_its_conditions(rng):
             values = np.exp(log_projected)
             assert values.sum() == pytest.approx(1, abs=1e-12)
             assert values.max() <= (1 + 1e-12) / most
-            multiplier = log_projected - log_values  # equal below the cap, not larger at it
+            multiplier = log_projected - log_values  # equal below the cap, at most as large at the cap
             free = values < (1 - 1e-9) / most
             if free.any():
                 np.testing.assert_allclose(multiplier[free], multiplier[free][0], atol=1e-9)
                 assert (multiplier[~free] <= multiplier[free][0] + 1e-9).all()
 
 
-def test_mirror_descent_is_the_literal_one(rng):
+def test_mirror_descent_equals_the_literal_formulas(rng):
     n, d = 6, 2
     X = unit_rows(rng.standard_normal((25, n)) * [3, 2, 1, 1, 1, 1])
     Q = np.eye(n) / n
@@ -318,14 +322,14 @@ def test_mirror_descent_stays_orthonormal_and_in_its_set(easy):
     assert descent.log_values[0] <= -np.log(27) + 1e-15
 
 
-def test_mirror_descent_goes_on_where_it_was(easy):
+def test_partial_fit_of_mirror_descent_resumes(easy):
     whole = RobustMD(3).partial_fit(easy.data)
     parts = RobustMD(3).partial_fit(easy.data[:70])
     resumed = pickle.loads(pickle.dumps(parts)).partial_fit(easy.data[70:])
     np.testing.assert_array_equal(whole.components_, resumed.components_)
     assert resumed.n_iter_ == 200
     assert parts.n_iter_ == 70
-    with pytest.raises(InvalidInputError, match="n_components=2 must stay 3"):
+    with pytest.raises(InvalidInputError, match="n_components=2 must be 3, as in the first call of partial_fit"):
         parts.set_params(n_components=2).partial_fit(easy.data)
 
 
@@ -337,7 +341,7 @@ def test_mirror_descent_converges_sublinearly(rng):
         angles.append(subspace_angle(model.components_, problem.basis))
     assert np.median(angles[-5:]) < 3e-3
     slope = np.polyfit(np.log(np.arange(1, 21)), np.log(angles), 1)[0]
-    assert -1.5 < slope < -0.3  # a power of the number of samples; a linear rate would reach rounding
+    assert -1.5 < slope < -0.3  # a power of the number of samples; a linear rate would reach rounding level
 
 
 def test_mirror_descent_stops_at_tol(easy):
@@ -351,7 +355,7 @@ def test_mirror_descent_stops_at_tol(easy):
     assert model.status_ == "max_iter"
 
 
-# ---- all of them
+# ---- all methods
 
 
 @pytest.mark.parametrize("outliers", [0, 0.3, 0.5])
@@ -368,7 +372,7 @@ def test_robust_methods_recover_where_pca_fails(method, outliers):
 
 @pytest.mark.parametrize("shape", [(40, 90), (90, 40)])
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_takes_the_place_of_gasg21(method, shape):
+def test_every_method_has_the_interface_of_gasg21(method, shape):
     problem = make_low_rank(*shape, 3, outlier_fraction=0.2, random_state=1)
     ours = GASG21(3, random_state=0).fit(problem.data)
     model = method(3, **({"max_iter": 200} if method is RobustMD else {})).fit(problem.data)
@@ -398,12 +402,12 @@ def test_scale_and_dtype_do_not_matter(method, easy):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_samples_of_zeros_tell_nothing(method, easy):
+def test_zero_samples_do_not_change_the_subspace(method, easy):
     parameters = {"max_iter": 200, "random_state": 0} if method is RobustMD else {}
     padded = np.vstack([easy.data, np.zeros((7, 30))])
     expected = method(3, **parameters).fit(easy.data)
     model = method(3, **parameters).fit(padded)
-    if method is not OutlierPursuit:  # its regularization knows the number of samples
+    if method is not OutlierPursuit:  # its regularization depends on the number of samples
         assert subspace_angle(model.components_, expected.components_) < 1e-7
     assert (model.predict(padded)[-7:] == -1).all()
     with pytest.raises(InvalidInputError, match=r"X of shape \(20, 30\) is zero everywhere"):
@@ -411,7 +415,7 @@ def test_samples_of_zeros_tell_nothing(method, easy):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_incomplete_and_sparse_data_is_refused(method, easy):
+def test_incomplete_and_sparse_data_are_refused(method, easy):
     name = method.__name__
     hole = easy.data.copy()
     hole[3, 4] = np.nan
@@ -429,7 +433,7 @@ def test_incomplete_and_sparse_data_is_refused(method, easy):
 @pytest.mark.parametrize("method", [m for m in METHODS if m is not RobustMD])
 def test_data_of_a_smaller_rank_is_reported(method, rng):
     flat = rng.standard_normal((50, 2)) @ rng.standard_normal((2, 10))
-    if method is OutlierPursuit:  # completes the basis by itself
+    if method is OutlierPursuit:  # it completes the basis
         model = method(4, regularization=1.0).fit(flat)
         assert model.rank_ == 2
     else:
@@ -441,7 +445,7 @@ def test_data_of_a_smaller_rank_is_reported(method, rng):
 
 
 @pytest.mark.parametrize("method", [REAPER, FMS, TME, OutlierPursuit])
-def test_a_fit_that_ends_early_says_so(method, noisy):
+def test_a_fit_that_does_not_converge_warns(method, noisy):
     message = f"{method.__name__} stopped after max_iter=2 iterations, before it reached tol="
     with pytest.warns(ConvergenceWarning, match=message):
         model = method(3, max_iter=2).fit(noisy)
@@ -480,7 +484,7 @@ def test_bad_parameters_are_named(method, parameters, message, easy):
         method(**{"n_components": 3, **parameters}).fit(easy.data)
 
 
-def test_the_package_lists_what_it_has():
+def test_all_methods_are_public():
     assert {m.__name__ for m in METHODS} <= set(baselines.__all__)
 
 
@@ -498,7 +502,7 @@ def test_coordinates_and_completed_bases(rng):
 
 @pytest.mark.parametrize("method", [PCA, REAPER, FMS, OutlierPursuit])
 def test_more_features_than_samples_make_no_difference(method):
-    """Padded with samples of zeros the same data takes the path of more samples than features."""
+    """Adding zero samples gives more samples than features, which is the other code path."""
     X = make_low_rank(30, 50, 3, outlier_fraction=0.3, noise=0.05, random_state=3).data
     parameters = {"regularization": 0.4, "tol": 1e-9, "max_iter": 5000} if method is OutlierPursuit else {}
     wide, padded = (method(3, **parameters).fit(part) for part in (X, np.vstack([X, np.zeros((30, 50))])))

@@ -1,4 +1,4 @@
-"""LBF, LRR and SSC: literal solutions, optimality conditions, recovery, and what they refuse."""
+"""LBF, LRR and SSC: literal algorithms, optimality conditions, recovery and validation."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def union():
 
 @pytest.fixture
 def noisy(union, rng):
-    """Samples near three planes, of which six are spoilt."""
+    """Return samples near three planes; the first six are corrupted."""
     X = union.data + 0.01 * rng.standard_normal(union.data.shape)
     X[:6] += 2 * rng.standard_normal((6, 20))
     return X
@@ -34,7 +34,7 @@ def noisy(union, rng):
 
 @pytest.fixture
 def unit(union, rng):
-    """Samples of unit length near three planes."""
+    """Return samples of unit length near three planes."""
     X = union.data + 0.05 * rng.standard_normal(union.data.shape)
     return X / np.linalg.norm(X, axis=1, keepdims=True)
 
@@ -42,7 +42,7 @@ def unit(union, rng):
 # ---------------------------------------------------------------- contract
 
 
-# Iterations that stop early, on the noise that the checks fit, say so.
+# The checks fit noise, on which some iterations do not converge.
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
     [LBF(), LRR(), SSC(), LBF(refine=3, affine=False), LRR(affine=True), SSC(affine=True, keep=0.7)]
@@ -52,7 +52,7 @@ def test_estimator_passes_the_checks_of_scikit_learn(estimator, check):
 
 
 @pytest.mark.parametrize("method", ALL)
-def test_missing_entries_are_refused_in_a_sentence(method, union):
+def test_missing_entries_are_refused(method, union):
     X = union.data.copy()
     X[3, 4] = X[5, 6] = np.nan
     with pytest.raises(InvalidInputError, match=rf"2 missing entries \(NaN\); {method.__name__} needs complete"):
@@ -110,7 +110,7 @@ def test_entries_whose_squares_overflow_are_refused(method, union):
         method().fit(np.where(np.eye(60, 20, dtype=bool), 1e200, union.data))
 
 
-def test_samples_without_content_are_refused(union):
+def test_degenerate_samples_are_refused(union):
     with pytest.raises(InvalidInputError, match="is zero everywhere"):
         LRR().fit(np.zeros((5, 3)))
     with pytest.raises(InvalidInputError, match="are zero or orthogonal to each other"):
@@ -147,20 +147,20 @@ def test_subspaces_are_found(model, union):
 
 @pytest.mark.parametrize("model", [LBF(2, 2), LRR(2, affine=True), SSC(2, affine=True, keep=0.7)], ids=repr)
 def test_affine_subspaces_are_found(model, rng):
-    # two parallel planes, which are one linear subspace, shifted along it
+    # two parallel planes, shifted apart
     directions = np.linalg.qr(rng.standard_normal((20, 4)))[0].T
     flats = [rng.standard_normal((40, 2)) @ directions[:2] + shift * directions[3] for shift in (3, -3)]
     labels = model.set_params(random_state=0).fit_predict(np.vstack(flats))
     assert clustering_error(np.repeat([0, 1], 40), labels) == 0
 
 
-def test_lbf_bears_outliers():
+def test_lbf_tolerates_outliers():
     union = make_union_of_subspaces(400, 20, 2, 3, outlier_fraction=0.3, noise=0.01, random_state=1)
     labels = LBF(3, 2, random_state=0).fit_predict(union.data)
     assert clustering_error(union.labels, labels, outlier_label=-1) < 0.02
 
 
-def test_lrr_shows_which_samples_are_spoilt(noisy):
+def test_lrr_errors_show_the_corrupted_samples(noisy):
     lengths = np.linalg.norm(LRR(3, lam=0.05, random_state=0).fit(noisy).errors_, axis=1)
     assert lengths[:6].min() > 2 * lengths[6:].max()
 
@@ -169,7 +169,7 @@ def test_lrr_shows_which_samples_are_spoilt(noisy):
 
 
 def literal_lrr(X, lam, iterations):
-    """Algorithm 1 of Liu et al. with X (features, samples) as its own dictionary, word by word."""
+    """Run Algorithm 1 of Liu et al. literally, with X (features, samples) as its own dictionary."""
     n, m = X.shape
     Z, J, E = np.zeros((m, m)), np.zeros((m, m)), np.zeros((n, m))
     Y1, Y2 = np.zeros((n, m)), np.zeros((m, m))
@@ -193,7 +193,7 @@ def literal_lrr(X, lam, iterations):
 def test_lrr_equals_its_literal_algorithm(noisy, lam):
     model = LRR(3, lam=lam, random_state=0).fit(noisy)
     Z, E = literal_lrr(noisy.T, lam, model.n_iter_)
-    # rounding, amplified by the inverse of I + X'X, whose condition is about 100
+    # The inverse of I + X'X, of condition about 100, amplifies rounding errors.
     np.testing.assert_allclose(model.coefficients_, Z.T, atol=1e-9)
     np.testing.assert_allclose(model.errors_, E.T, atol=1e-9)
 
@@ -203,7 +203,7 @@ def test_lrr_affinity_is_that_of_the_published_code(noisy, power):
     model = LRR(3, lam=0.1, power=power, random_state=0).fit(noisy)
     U, s, _ = np.linalg.svd(model.coefficients_.T)
     kept = [k for k in range(60) if s[k] > 1e-4 * s[0]]
-    assert s[kept[-1]] < 0.8 * s[0]  # weak directions count too
+    assert s[kept[-1]] < 0.8 * s[0]  # weak directions are kept, too
     rows = np.array([[U[i, k] * np.sqrt(s[k]) for k in kept] for i in range(60)])
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     np.testing.assert_allclose(model.affinity_, (rows @ rows.T) ** power, atol=1e-9)
@@ -218,18 +218,18 @@ def test_lrr_of_clean_data_is_the_shape_interaction_matrix(union):
 
 @pytest.mark.parametrize("lam", [0.05, 0.1])
 def test_lrr_meets_its_optimality_conditions(noisy, lam):
-    """Multipliers Y with Y in lam d|E|_21 and Y X' in d|Z|_* prove the minimum."""
+    """Multipliers Y with Y in lam d|E|_21 and Y X' in d|Z|_* prove that Z and E are optimal."""
     model = LRR(3, lam=lam, growth=1.003, random_state=0).fit(noisy)
     Z, E = model.coefficients_, model.errors_
     np.testing.assert_allclose(Z @ noisy + E, noisy, atol=1e-7)
 
     length = np.linalg.norm(E, axis=1, keepdims=True)
-    assert length.min() > 0.01  # no row of E is zero, so that E alone says what Y is
+    assert length.min() > 0.01  # no row of E is zero, so E determines Y
     dual = lam * (E / length) @ noisy.T
     U, s, V = np.linalg.svd(Z)
     rank = int((s > 1e-6).sum())
     assert rank < 12
-    # d|Z|_* at Z = U S V: all U V + W with U'W = 0, W V' = 0, |W|_2 <= 1
+    # d|Z|_* at Z = U S V is the set of all U V + W with U'W = 0, W V' = 0, |W|_2 <= 1.
     np.testing.assert_allclose(U[:, :rank].T @ dual, V[:rank], atol=1e-5)
     np.testing.assert_allclose(dual @ V[:rank].T, U[:, :rank], atol=1e-5)
     assert np.linalg.norm(dual, 2) <= 1 + 1e-5
@@ -240,7 +240,7 @@ def test_lrr_closes_the_duality_gap(noisy, lam):
     assert LRR(3, lam=lam, growth=1.003, random_state=0).fit(noisy).duality_gap_ < 1e-6
 
 
-def test_lrr_says_how_far_from_the_minimum_it_stopped(noisy):
+def test_lrr_duality_gap_bounds_the_distance_to_the_minimum(noisy):
     fast, exact = (LRR(3, lam=1, growth=growth, random_state=0).fit(noisy) for growth in (1.1, 1.003))
 
     def objective(model):
@@ -255,7 +255,7 @@ def test_lrr_says_how_far_from_the_minimum_it_stopped(noisy):
 
 
 def largest_violation(X, C, weight, affine):
-    """How far the subgradient conditions of each row's lasso are from holding."""
+    """Return the largest violation of the subgradient conditions of the rows."""
     worst = 0.0
     for i in range(len(X)):
         gradient = weight * (C[i] @ X - X[i]) @ X.T
@@ -277,15 +277,15 @@ def test_ssc_meets_its_optimality_conditions(unit, affine, alpha):
     assert largest_violation(unit, C, model.weight_, affine) < 1e-5
     if affine:
         np.testing.assert_allclose(C.sum(axis=1), 1, atol=1e-7)
-    # the check can fail: another C is not optimal
+    # A matrix C that is not optimal must fail the check.
     assert largest_violation(unit, 0.9 * C, model.weight_, affine) > 0.1
 
 
-def test_ssc_weighs_the_error_as_the_paper(unit):
+def test_ssc_weights_the_error_as_in_the_paper(unit):
     model = SSC(3, alpha=50, random_state=0).fit(unit)
     mu = min(max(abs(unit[i] @ unit[j]) for j in range(60) if j != i) for i in range(60))
     assert model.weight_ == pytest.approx(50 / mu)
-    # a smaller weight than 1 / mu gives some sample no neighbours, a larger one gives all some
+    # For weights above 1 / mu every sample has nonzero coefficients.
     assert (np.abs(model.coefficients_).max(axis=1) > 0).all()
 
 
@@ -303,14 +303,14 @@ def test_ssc_affinity_is_that_of_the_published_code(unit):
     np.testing.assert_allclose(model.affinity_, expected + expected.T, atol=1e-14)
 
 
-def test_ssc_bears_a_zero_sample(unit):
+def test_ssc_accepts_a_zero_sample(unit):
     unit[4] = 0
     model = SSC(3, random_state=0).fit(unit)
     assert not model.affinity_[4].any()
     assert model.labels_.shape == (60,)
 
 
-def test_ssc_projects_on_principal_directions(unit):
+def test_ssc_projects_onto_principal_directions(unit):
     V = np.linalg.svd(unit)[2][:8]
     projected, direct = SSC(3, n_components=8, random_state=0), SSC(3, random_state=0)
     a, b = projected.fit(unit).coefficients_, direct.fit(unit @ V.T).coefficients_
@@ -321,13 +321,13 @@ def test_ssc_projects_on_principal_directions(unit):
 
 
 def rms_to_flat(points, d, affine=True):
-    centred = points - points.mean(axis=0) if affine else points
-    s = np.linalg.svd(centred, compute_uv=False)
+    centered = points - points.mean(axis=0) if affine else points
+    s = np.linalg.svd(centered, compute_uv=False)
     return np.sqrt((s[d:] ** 2).sum() / len(points))
 
 
 def literal_size(X, x, d, start, step, affine=True):
-    """The neighbourhood of Zhang et al. for one sample, word by word."""
+    """Return the neighborhood size of Zhang et al. for one sample, by a literal loop."""
     nearest = np.argsort(np.linalg.norm(X - x, axis=1))
     betas = []
     for size in range(start, len(X) + 1, step):
@@ -363,7 +363,7 @@ def distances_to_flat(X, mean, V):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_lbf_chooses_flats_that_no_exchange_improves(seed):
+def test_lbf_selects_flats_that_no_replacement_improves(seed):
     X = make_union_of_subspaces(70, 6, 2, 3, noise=0.1, random_state=4).data
     model = LBF(3, 2, n_candidates=70, random_state=seed).fit(X)
     candidates = []
@@ -374,7 +374,7 @@ def test_lbf_chooses_flats_that_no_exchange_improves(seed):
     candidates = np.array(candidates)
 
     mine = np.array([distances_to_flat(X, *flat) for flat in zip(model.means_, model.components_, strict=True)])
-    for row in mine:  # every chosen flat is one of the candidates
+    for row in mine:  # each selected flat is one of the candidates
         assert np.abs(candidates - row).max(axis=1).min() < 1e-10
     np.testing.assert_allclose(model.components_ @ model.components_.transpose(0, 2, 1), [np.eye(2)] * 3, atol=1e-12)
     assert model.energy_ == pytest.approx(mine.min(axis=0).sum())
@@ -383,11 +383,11 @@ def test_lbf_chooses_flats_that_no_exchange_improves(seed):
         others = np.delete(mine, k, axis=0).min(axis=0)
         for candidate in candidates:
             assert np.minimum(candidate, others).sum() >= model.energy_ - 1e-9
-    assert model.n_iter_ > 1  # the start was not optimal already
+    assert model.n_iter_ > 1  # the random start was not optimal
 
 
 def test_lbf_grows_over_equal_betas():
-    # twelve samples on a line, then far ones off it: beta is 0 up to the twelfth
+    # Twelve samples lie on a line, the others far from it: beta is 0 for the first twelve neighbors.
     line = np.outer(np.arange(12.0), [1, 2, 2])
     off = np.random.default_rng(0).standard_normal((12, 3)) + 100
     model = LBF(1, 1, n_candidates=24, start=2, random_state=0).fit(np.vstack([line, off]))
@@ -420,7 +420,7 @@ def test_lbf_predicts_the_nearest_flat():
 
 
 @pytest.mark.parametrize("embedding", ["unit_rows", "ncut"])
-def test_spectral_labels_find_the_blocks(rng, embedding):
+def test_spectral_labels_find_the_clusters(rng, embedding):
     truth = np.repeat([0, 1, 2], [30, 20, 10])
     affinity = np.where(truth[:, None] == truth, 1.0, 0.02) * rng.uniform(0.5, 1, (60, 60))
     order = rng.permutation(60)
@@ -431,20 +431,20 @@ def test_spectral_labels_find_the_blocks(rng, embedding):
     assert set(labels) == {0, 1, 2}
 
 
-def test_spectral_embedding_is_that_of_normalised_cuts(rng):
+def test_spectral_embedding_is_that_of_normalized_cuts(rng):
     W = rng.uniform(0, 1, (12, 12))
     W = W + W.T
     D = np.diag(W.sum(axis=1))
     values, vectors = eigh(W, D)
     cut = embed(W, 4, "ncut")
-    # W y = lambda D y for the four largest lambda, y'Dy = 1
+    # W y = lambda D y for the four largest lambda, with y'Dy = 1
     np.testing.assert_allclose(W @ cut, D @ cut * values[-4:], atol=1e-12)
     np.testing.assert_allclose(np.abs(cut), np.abs(vectors[:, -4:]), atol=1e-12)
     rows = np.sqrt(D) @ cut
     np.testing.assert_allclose(embed(W, 4, "unit_rows"), rows / np.linalg.norm(rows, axis=1, keepdims=True), atol=1e-12)
 
 
-def test_spectral_labels_bear_samples_without_neighbors(rng):
+def test_spectral_labels_accept_samples_without_affinity(rng):
     truth = np.repeat([0, 1], 10)
     affinity = np.where(truth[:, None] == truth, 1.0, 0.0)
     affinity[0] = affinity[:, 0] = 0

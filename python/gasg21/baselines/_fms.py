@@ -1,4 +1,4 @@
-"""FMS: the least-absolute-deviations subspace itself, without relaxation."""
+"""FMS: minimize the sum of distances to a subspace, without relaxation."""
 
 from __future__ import annotations
 
@@ -14,45 +14,55 @@ from gasg21.baselines._linear_algebra import largest_angle, principal_directions
 class FMS(IterativeSubspace):
     """Fast median subspace (Lerman and Maunu).
 
-    Minimises ``sum_j |x_j - P x_j|^power`` over orthoprojectors P of rank n_components, on samples scaled to
-    unit length, by iteratively reweighted least squares: each iteration is the PCA of the samples weighed
-    by ``|x_j - P x_j|^(power - 2)``.
+    Minimizes ``sum_j |x_j - P x_j|^power`` over the orthogonal projectors P of rank n_components. The samples x_j
+    are scaled to unit length first. The solver is iteratively reweighted least squares: each iteration is a PCA of
+    the samples with the weights ``|x_j - P x_j|^(power - 2)``.
 
-    An iteration costs O(n_samples * n_features * n_components) and as much memory as the data.
-
-    Prefer it where REAPER would do but the data is large: the objective is the one that REAPER relaxes, and
-    no n_features x n_features matrix is formed. It is not convex: the answer is a stationary point, for
-    power = 1 in practice the right one.
+    Use it instead of `REAPER` for large data. It minimizes the objective that REAPER relaxes, and it forms no
+    n_features x n_features matrix. The objective is not convex, so the result is a stationary point. For power = 1
+    that point is the right subspace in practice.
 
     Parameters
     ----------
-    n_components : int
+    n_components : int, default=1
         Dimension of the subspace, in [1, n_features - 1].
-    power : float in (0, 2]
-        Smaller ones tolerate more outliers and worse conditions, but have more stationary points. 2 is
-        `SphericalPCA`.
-    delta : float
-        The inverse weights are at least ``power * delta``.
-    init : {"pca", "random"}
-        Where to start: the spherical PCA of the samples, or a random subspace.
-    tol : float
-        Ends when an iteration turns the subspace by no more than this, in radians.
-    max_iter : int
-        Iterations at most. (delta, tol and max_iter are the authors'.)
-    contamination : "auto" or float in (0, 0.99]
-        How `predict` decides; see `gasg21.GASG21`.
-    random_state : int, RandomState, Generator or None
+    power : float, default=1
+        Power of the distances, in (0, 2]. A smaller power tolerates more outliers and worse conditioned inliers,
+        but has more stationary points. 2 gives `SphericalPCA`.
+    delta : float, default=1e-10
+        Lower bound of the inverse weights, divided by `power`. It must be positive.
+    init : {"pca", "random"}, default="pca"
+        Initial subspace: the spherical PCA of the samples, or a random subspace.
+    tol : float, default=1e-9
+        Stop if an iteration rotates the subspace by at most this angle, in radians.
+    max_iter : int, default=100
+        Maximum number of iterations. The defaults of `delta`, `tol` and `max_iter` are those of the authors.
+    contamination : "auto" or float, default="auto"
+        How `predict` finds outliers; see `gasg21.GASG21`. A float must be in (0, 0.99].
+    random_state : int, RandomState, Generator or None, default=None
         Seed of ``init="random"``.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
         Orthonormal basis of the subspace.
-    n_iter_, converged_, status_, n_components_, offset_
-        Iterations made, whether to `tol`, and how it ended ("converged", "max_iter", "rank_deficient").
+    n_components_, n_features_in_ : int
+        Dimension of the subspace and number of features.
+    n_iter_ : int
+        Number of iterations.
+    converged_ : bool
+        True if the fit reached `tol` and found n_components dimensions.
+    status_ : {"converged", "max_iter", "rank_deficient"}
+        How the fit ended.
+    offset_ : float
+        Threshold of `predict`: ``decision_function(X) = score_samples(X) - offset_``.
     history_ : list of dict
-        One record per iteration: "cost", the smoothed objective of its start, which never rises, and
-        "moved", the angle by which it turned the subspace.
+        One record per iteration. "cost" is the smoothed objective at the start of the iteration; it never
+        increases. "moved" is the angle by which the iteration rotated the subspace.
+
+    Notes
+    -----
+    An iteration takes O(n_samples * n_features * n_components) time and as much memory as the data.
 
     References
     ----------
@@ -88,7 +98,7 @@ class FMS(IterativeSubspace):
         X = unit_rows(X)
         start = principal_directions(X, d)
         if len(start) < d:
-            return Solution(start)  # the samples span no more
+            return Solution(start)  # the samples span fewer than d dimensions
         if self.init == "random":
             normal = np.random.default_rng(seed_of(self.random_state)).standard_normal((X.shape[1], d))
             start = np.linalg.qr(normal)[0].T
@@ -96,7 +106,17 @@ class FMS(IterativeSubspace):
 
 
 def fms(X: Array, start: Array, power: float, delta: float, tol: float, max_iter: int) -> Solution:
-    """Iterate from a start (d, n) with orthonormal rows."""
+    """Iterate from an initial basis.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Samples of unit length.
+    start : ndarray of shape (d, n_features)
+        Initial basis, with orthonormal rows.
+    power, delta, tol, max_iter
+        As in `FMS`.
+    """
     V = start
     history: list[dict[str, Any]] = []
     for _ in range(max_iter):
@@ -104,7 +124,7 @@ def fms(X: Array, start: Array, power: float, delta: float, tol: float, max_iter
         inverse_weights = np.maximum(squared ** (1 - power / 2), power * delta)
         before, V = V, principal_directions(X / np.sqrt(inverse_weights)[:, None], len(start))
         if len(V) < len(start):
-            V = before  # the weights have left too few samples to span it: they lie in it
+            V = before  # the few samples with large weights lie in the subspace: keep it
         moved = largest_angle(before, V)
         history.append({"cost": smoothed_cost(squared, power, delta), "moved": moved})
         if moved <= tol:
@@ -113,9 +133,9 @@ def fms(X: Array, start: Array, power: float, delta: float, tol: float, max_iter
 
 
 def smoothed_cost(squared: Array, power: float, delta: float) -> float:
-    """Sum of the distances to that power, quadratic where the weights are capped; from squared distances."""
+    """Return the objective for squared distances; it is quadratic where `delta` bounds the weights."""
     if power == 2:
         return float(squared.sum())
-    cap = (power * delta) ** (2 / (2 - power))  # squared distance at which the weight is capped
+    cap = (power * delta) ** (2 / (2 - power))  # squared distance below which the weight is bounded
     inner = squared / (2 * delta) + (1 - power / 2) * cap ** (power / 2)
     return float(np.sum(np.where(squared > cap, squared ** (power / 2), inner)))

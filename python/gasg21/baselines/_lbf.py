@@ -1,4 +1,4 @@
-"""Local best-fit flats: candidates from neighbourhoods of the right size, of which K are chosen."""
+"""Local best-fit flats: fit candidate flats to neighborhoods and select K of them."""
 
 from __future__ import annotations
 
@@ -14,75 +14,86 @@ from gasg21.baselines._base_clusterer import SubspaceClusterer
 from gasg21.baselines._parameters import check_flag
 from gasg21.exceptions import InvalidInputError
 
-_BLOCK_ENTRIES = 2**21  # of the neighbourhoods that are looked at together: 16 MB
+_BATCH_ENTRIES = 2**21  # entries of the neighborhoods that are processed together: 16 MB
 
 
 class LBF(SubspaceClusterer):
-    """Clustering by local best-fit flats.
+    """Clustering by local best-fit flats (Zhang, Szlam, Wang and Lerman).
 
-    T. Zhang, A. Szlam, Y. Wang and G. Lerman, "Hybrid linear modeling via local best-fit flats", IJCV
-    100(3), 2012. Round random samples the neighbourhood grows until it fits a flat (an affine subspace)
-    best for its size, by the scale-invariant error
+    A flat is an affine subspace. Around randomly chosen samples, a neighborhood N grows until it fits a flat best
+    for its size, as measured by the scale-invariant error
 
-        beta(N) = (mean over N of dist(x, flat)^2)^1/2 / radius of N;
+        beta(N) = (mean over N of dist(x, flat)^2)^1/2 / radius of N.
 
-    the least-squares flats of these neighbourhoods are the candidates, and those n_clusters of them are
-    taken that minimise the energy
+    The least-squares flats of these neighborhoods are the candidates. The method selects the n_clusters candidates
+    that minimize the energy
 
         sum over all samples of the distance to the nearest flat,
 
-    by exchanging one flat at a time for the best candidate, from a random start. Each sample belongs to
-    its nearest flat.
+    by replacing one flat at a time with the best candidate, from a random start. Each sample belongs to its nearest
+    flat.
 
-    Prefer it when time matters, when there are outliers (the energy is not squared), and when there are
-    many samples: nothing is of size n_samples x n_samples. The dimension must be known, neighbours must
-    mostly be of one flat, and entries must not be missing.
+    Use it if time matters, if there are outliers (the energy sums distances that are not squared), or if there are
+    many samples: no matrix is n_samples x n_samples. The dimension must be known, most neighbors of a sample must
+    lie on its flat, and no entries may be missing.
 
     Parameters
     ----------
-    n_clusters : int, default 2
-        How many flats.
-    n_components : int, default 1
-        Their dimension; 3 for motion segmentation.
-    affine : bool, default True
-        False = the flats pass through the origin.
-    n_candidates : int or None, default None
-        Candidate flats; None = 70 n_clusters, at most n_samples.
-    start : int or None, default None
-        Samples of the smallest neighbourhood, the sample itself included; None = 2 n_components, at least
-        n_components + 1.
-    step : int, default 2
-        By so many samples it grows.
-    refine : int, default 0
-        Rounds of K-flats at most after that: least-squares flats of the clusters, clusters of the nearest
-        flats. Better for noisy samples, worse with outliers.
-    tol : float, default 0
-        Stop when a pass over the flats lowers the energy by at most this share of it.
-    max_iter : int, default 5
-        Passes at most, in each of which every flat is exchanged once.
-    random_state : int, RandomState, Generator or None
-        For the candidates, the start and the order of exchange.
+    n_clusters : int, default=2
+        Number of flats.
+    n_components : int, default=1
+        Dimension of the flats. The authors use 3 for motion segmentation.
+    affine : bool, default=True
+        If False, the flats pass through the origin.
+    n_candidates : int or None, default=None
+        Number of candidate flats. None means ``min(70 * n_clusters, n_samples)``.
+    start : int or None, default=None
+        Number of samples in the smallest neighborhood, including its center. None means
+        ``max(2 * n_components, n_components + 1)``.
+    step : int, default=2
+        Number of samples by which a neighborhood grows.
+    refine : int, default=0
+        Maximum number of rounds of K-flats after the selection. A round fits least-squares flats to the clusters and
+        assigns the samples to the nearest flats. This helps with noise and hurts with outliers.
+    tol : float, default=0
+        Stop if a pass over the flats lowers the energy by at most this fraction of it.
+    max_iter : int, default=5
+        Maximum number of passes. A pass tries to replace each flat once.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the candidates, the start and the order of replacement.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
+        Cluster of each sample.
     components_ : ndarray of shape (n_clusters, n_components, n_features)
         Orthonormal directions of the flats.
     means_ : ndarray of shape (n_clusters, n_features)
         A point on each flat; 0 if not affine.
     neighborhood_sizes_ : ndarray of shape (n_candidates,)
-        What the candidates were fitted to.
+        Number of samples that each candidate was fitted to.
     energy_ : float
-    n_iter_, converged_ : int, bool
+        Sum of the distances of the samples to their nearest flats.
+    n_features_in_ : int
+        Number of features.
+    n_iter_ : int
+        Number of passes.
+    converged_ : bool
+        Whether the fit reached `tol`.
 
     Notes
     -----
-    Time of the candidates: O(n_candidates n_samples n_features) for the neighbours, and for each size k
-    that is tried O(k^2 min(k, n_features)) each. A pass is O(n_clusters n_candidates n_samples). Memory:
-    O(n_candidates n_samples).
+    The candidates take O(n_candidates n_samples n_features) time for the neighbors, and each candidate takes
+    O(k^2 min(k, n_features)) time for each size k that it tries. A pass takes O(n_clusters n_candidates n_samples)
+    time. Memory is O(n_candidates n_samples).
 
-    Two cases the paper leaves open: a neighbourhood that grows to all samples without a minimum of beta
-    takes the size of the least beta; and equal betas (of noise-free data: 0) do not end the growth.
+    The paper leaves two cases open. If a neighborhood grows to all samples without a minimum of beta, it takes the
+    size with the smallest beta. Equal values of beta (0 for data without noise) do not stop the growth.
+
+    References
+    ----------
+    T. Zhang, A. Szlam, Y. Wang and G. Lerman, "Hybrid linear modeling via local best-fit flats", International
+    Journal of Computer Vision 100(3), 2012.
 
     Examples
     --------
@@ -145,7 +156,17 @@ class LBF(SubspaceClusterer):
         return distances.argmin(axis=0), n_iter, converged
 
     def predict(self, X: Any) -> Array:
-        """Return the nearest flat of each sample."""
+        """Return the index of the nearest flat of each sample.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples. X must be dense, complete and finite.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
         check_is_fitted(self)
         X = self._check_data(X, reset=False)
         return np.asarray(_distances(X, self.means_, self.components_).argmin(axis=0))
@@ -153,7 +174,7 @@ class LBF(SubspaceClusterer):
     def _check_parameters(self, X: Array, K: int) -> tuple[int, int, int, int]:
         m, n = X.shape
         if n < 2:
-            msg = f"n_features={n}: at least 2 are needed, for flats of dimension n_components={self.n_components!r}"
+            msg = f"n_features={n} must be at least 2, for flats of dimension n_components={self.n_components!r}"
             raise InvalidInputError(msg)
         d = check_integer("n_components", self.n_components, 1, n - 1, "n_features - 1 = ")
         if m < d + 1:
@@ -169,9 +190,17 @@ class LBF(SubspaceClusterer):
 
 
 def _candidates(X: Array, seeds: Array, d: int, affine: bool, start: int, step: int) -> tuple[Array, Array, Array]:
-    """Return the means (Q, n) and directions (Q, d, n) of the local best-fit flats, and their sizes."""
+    """Fit a flat to the best neighborhood of each seed.
+
+    Returns
+    -------
+    means : ndarray of shape (Q, n_features)
+    directions : ndarray of shape (Q, d, n_features)
+    sizes : ndarray of shape (Q,)
+        Number of samples in the neighborhoods.
+    """
     apart = cdist(X[seeds], X)
-    apart[np.arange(len(seeds)), seeds] = -1  # itself first, even among duplicates
+    apart[np.arange(len(seeds)), seeds] = -1  # a seed is its own first neighbor, even if it has duplicates
     order = np.argsort(apart, axis=1, kind="stable")
     radius = np.take_along_axis(apart, order, axis=1)
     sizes = _neighborhood_sizes(X, order, radius, d, affine, start, step)
@@ -180,7 +209,7 @@ def _candidates(X: Array, seeds: Array, d: int, affine: bool, start: int, step: 
 
 
 def _neighborhood_sizes(X: Array, order: Array, radius: Array, d: int, affine: bool, start: int, step: int) -> Array:
-    """Return the size of the first minimum of beta for each candidate."""
+    """Return the neighborhood size at the first minimum of beta, for each candidate."""
     m, count = len(X), len(order)
     sizes = np.full(count, start)
     least, before, last = np.full(count, np.inf), np.full(count, np.inf), np.full(count, np.inf)
@@ -188,8 +217,8 @@ def _neighborhood_sizes(X: Array, order: Array, radius: Array, d: int, affine: b
     for k, size in enumerate(range(start, m + 1, step)):
         now = _betas(X, order[growing, :size], d, affine)
         now = np.divide(now, radius[growing, size - 1], out=np.zeros_like(now), where=now > 0)
-        # Departs from the paper: equal betas go on, because noise-free flats have beta = 0 from the start;
-        # pinned by test_lbf_grows_over_equal_betas.
+        # Departs from the paper: equal betas do not stop the growth, because noise-free flats have beta = 0 from the
+        # start; pinned by test_lbf_grows_over_equal_betas.
         found = (last[growing] <= before[growing]) & (last[growing] < now) & (k > 1)
         sizes[growing[found]] = size - step
         growing, now = growing[~found], now[~found]
@@ -202,20 +231,20 @@ def _neighborhood_sizes(X: Array, order: Array, radius: Array, d: int, affine: b
 
 
 def _betas(X: Array, neighbors: Array, d: int, affine: bool) -> Array:
-    """Return the root mean square distance of each neighbourhood, (Q, size), to its best d-flat."""
+    """Return the root mean square distance of each neighborhood (Q, size) to its best d-dimensional flat."""
     size, n = neighbors.shape[1], X.shape[1]
     out = np.empty(len(neighbors))
-    block = max(1, _BLOCK_ENTRIES // (size * max(size, n)))
-    for first in range(0, len(neighbors), block):
-        points = X[neighbors[first : first + block]]
+    batch = max(1, _BATCH_ENTRIES // (size * max(size, n)))
+    for first in range(0, len(neighbors), batch):
+        points = X[neighbors[first : first + batch]]
         if affine:
             points = points - points.mean(axis=1, keepdims=True)
-        out[first : first + block] = _tail(points, d)
+        out[first : first + batch] = _tail(points, d)
     return np.asarray(np.sqrt(out / size))
 
 
 def _tail(points: Array, d: int) -> Array:
-    """Return the sum of the squared singular values but the first d; 0 at rounding level."""
+    """Return the sum of the squared singular values beyond the first d; sums at rounding level become 0."""
     swapped = points.transpose(0, 2, 1)
     products = points @ swapped if points.shape[1] <= points.shape[2] else swapped @ points
     spectrum = np.linalg.eigvalsh(products)
@@ -227,14 +256,14 @@ def _tail(points: Array, d: int) -> Array:
 
 
 def _fit_flat(points: Array, d: int, affine: bool) -> tuple[Array, Array]:
-    """Return the mean of the points (or 0) and orthonormal rows that span their best d-flat."""
+    """Return a point (the mean, or 0) and d orthonormal directions of the best flat of the points."""
     mean = points.mean(axis=0) if affine else np.zeros(points.shape[1])
     directions = svd(points - mean, full_matrices=False)[2]
     return mean, directions[:d]
 
 
 def _fit_clusters(X: Array, labels: Array, means: Array, components: Array, affine: bool) -> None:
-    """Fit the flats to their clusters, in place; one with too few samples stays as it is."""
+    """Fit the flats to their clusters, in place; skip clusters with too few samples."""
     d = components.shape[1]
     for k in range(len(means)):
         members = X[labels == k]
@@ -243,16 +272,26 @@ def _fit_clusters(X: Array, labels: Array, means: Array, components: Array, affi
 
 
 def _distances(X: Array, means: Array, components: Array) -> Array:
-    """Return the distance of each sample to each flat, shape (flats, samples)."""
+    """Return the distance of each sample to each flat, shape (n_flats, n_samples)."""
     out = np.empty((len(means), len(X)))
     for row, mean, directions in zip(out, means, components, strict=True):
-        centred = X - mean
-        row[:] = np.linalg.norm(centred - (centred @ directions.T) @ directions, axis=1)
+        centered = X - mean
+        row[:] = np.linalg.norm(centered - (centered @ directions.T) @ directions, axis=1)
     return out
 
 
 def _choose(distances: Array, K: int, rng: np.random.Generator, tol: float, max_iter: int) -> tuple[Array, int, bool]:
-    """Return K candidates of small energy: each in turn is exchanged for the best."""
+    """Select K candidates with a small energy, by replacing one at a time with the best candidate.
+
+    Returns
+    -------
+    chosen : ndarray of shape (K,)
+        Indices of the candidates.
+    n_iter : int
+        Number of passes.
+    converged : bool
+        Whether the last pass lowered the energy by at most `tol`.
+    """
     chosen = rng.choice(len(distances), K, replace=False)
     energy = distances[chosen].min(axis=0).sum()
     for iteration in range(1, max_iter + 1):

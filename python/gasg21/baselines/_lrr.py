@@ -1,4 +1,4 @@
-"""Low-rank representation: min |Z|_* + lam |E|_21 subject to X = Z X + E, then spectral clustering."""
+"""Low-rank representation: write the samples as low-rank combinations of each other, then cluster spectrally."""
 
 from __future__ import annotations
 
@@ -14,69 +14,79 @@ from gasg21.baselines._parameters import check_flag
 from gasg21.baselines._spectral import spectral_labels
 from gasg21.exceptions import InvalidInputError
 
-_MU_START, _MU_MAX = 1e-6, 1e10  # the penalty of the authors' code, before it grows and at most
-_RANK = 1e-4  # singular values of Z below this share of the largest are noise, as in the authors' code
+_MU_START, _MU_MAX = 1e-6, 1e10  # initial and largest penalty in the authors' code
+_RANK = 1e-4  # the authors' code drops singular values of Z below this fraction of the largest
 
 
 class LRR(SubspaceClusterer):
-    """Subspace clustering by low-rank representation.
+    """Subspace clustering by low-rank representation (Liu, Lin, Yan, Sun, Yu and Ma).
 
-    G. Liu, Z. Lin, S. Yan, J. Sun, Y. Yu and Y. Ma, "Robust recovery of subspace structures by low-rank
-    representation", IEEE TPAMI 35(1), 2013. Each sample is written as a combination of all samples, by
-    coefficients of least rank that leave whole samples out of account where they do not fit:
+    Writes the samples, the rows of X, as combinations of each other. The coefficients Z have low rank, and the
+    errors E are nonzero in few rows, those of corrupted samples:
 
-        min over Z, E of |Z|_* + lam |E|_{2,1}    subject to    X = Z X + E,
+        min over Z, E of |Z|_* + lam |E|_{2,1}    subject to    X = Z X + E.
 
-    with one sample per row of X, solved by the inexact augmented Lagrangian method. Then the authors'
-    post-processing: rows of U S^1/2 (Z' = U S V') at unit length, their inner products to a power as
-    affinity, and normalised cuts.
+    The solver is the inexact augmented Lagrangian method. The post-processing is that of the authors: scale the rows
+    of U S^1/2 (where Z' = U S V') to unit length, take a power of their inner products as the affinity, and cluster
+    by normalized cuts.
 
-    Prefer it for a few thousand complete samples of independent subspaces with some corrupted samples,
-    when accuracy matters more than time. It finds the subspaces' dimensions by itself. Nothing in it
-    scales beyond an n_samples x n_samples matrix, and it cannot take missing entries.
+    Use it for up to a few thousand complete samples of independent subspaces, some of them corrupted, if accuracy
+    matters more than time. It needs no dimensions of the subspaces. It forms n_samples x n_samples matrices and
+    does not accept missing entries.
 
     Parameters
     ----------
-    n_clusters : int, default 2
-        How many subspaces.
-    lam : float, default 4
-        Weight of the errors: the larger, the less is taken for corruption. It is relative to the scale
-        of X. 4 is the authors' choice for motion segmentation (coordinates within about [-1, 1]).
-    affine : bool, default False
-        True = the subspaces are affine: samples get one more coordinate, 1, as the authors do for
-        motion segmentation.
-    power : float, default 4
-        The affinity is the size of the inner products to this power: 4 in the authors' code, 2 in their
-        paper.
-    growth : float, default 1.1
-        The penalty grows by this factor in every iteration. The authors' 1.1 is fast and may end well
-        above the minimum (see `duality_gap_`); nearer to 1 it gets there: 1.01 takes ten times as long.
-    tol : float, default 1e-8
-        Stop when no entry of X - Z X - E, nor of the split Z - J, is larger, relative to the largest
-        entry of X if that is above 1.
-    max_iter : int, default 1000000
-        Iterations at most; a few hundred are usual.
-    random_state : int, RandomState, Generator or None
-        For k-means.
+    n_clusters : int, default=2
+        Number of subspaces.
+    lam : float, default=4
+        Weight of the errors, relative to the scale of X. With a larger weight fewer samples count as corrupted. 4 is
+        the authors' choice for motion segmentation, with coordinates within about [-1, 1].
+    affine : bool, default=False
+        If True, the subspaces are affine. A constant feature 1 is added to the samples, as the authors do for motion
+        segmentation.
+    power : float, default=4
+        Power of the inner products in the affinity. The authors use 4 in their code and 2 in their paper.
+    growth : float, default=1.1
+        Factor by which the penalty grows in each iteration; it must exceed 1. The authors' 1.1 is fast, but may stop
+        well above the minimum (see `duality_gap_`). A factor nearer to 1 reaches the minimum: 1.01 takes ten times
+        as long.
+    tol : float, default=1e-8
+        Stop if all entries of X - Z X - E and of the split Z - J are below this value, relative to the largest entry
+        of X if that exceeds 1.
+    max_iter : int, default=1000000
+        Maximum number of iterations. A few hundred are usual.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of k-means.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
+        Cluster of each sample.
     coefficients_ : ndarray of shape (n_samples, n_samples)
-        Z: sample i is about ``coefficients_[i] @ X``.
+        The matrix Z: sample i is approximately ``coefficients_[i] @ X``.
     errors_ : ndarray of shape (n_samples, n_features)
-        E: rows that are not zero belong to corrupted samples. (For affine subspaces without the
-        coordinate that was added.)
+        The matrix E. Nonzero rows belong to corrupted samples. The feature that ``affine=True`` adds is left out.
     affinity_ : ndarray of shape (n_samples, n_samples)
+        Affinity that the spectral clustering uses.
     duality_gap_ : float
-        By this share of it, at most, the objective is above its minimum.
-    n_iter_, converged_ : int, bool
+        Upper bound of the relative distance of the objective to its minimum.
+    n_features_in_ : int
+        Number of features.
+    n_iter_ : int
+        Number of iterations.
+    converged_ : bool
+        Whether the fit reached `tol`.
 
     Notes
     -----
-    With r the rank of X, at most min(n_samples, n_features): everything is rotated into the row space
-    of X, where an iteration is one SVD of an r x n_samples matrix, O(r^2 n_samples), in O(r n_samples)
-    memory. The clustering takes O(n_samples^2) memory and O(n_samples^3) time at worst.
+    Let r be the rank of X, at most min(n_samples, n_features). The problem is rotated into the row space of X, where
+    an iteration is one SVD of an r x n_samples matrix: O(r^2 n_samples) time and O(r n_samples) memory. The
+    clustering takes O(n_samples^2) memory and at worst O(n_samples^3) time.
+
+    References
+    ----------
+    G. Liu, Z. Lin, S. Yan, J. Sun, Y. Yu and Y. Ma, "Robust recovery of subspace structures by low-rank
+    representation", IEEE Transactions on Pattern Analysis and Machine Intelligence 35(1), 2013.
 
     Examples
     --------
@@ -122,7 +132,7 @@ class LRR(SubspaceClusterer):
 
         Q, s, W = row_space(data)
         if not len(s):
-            msg = f"X of shape {X.shape} is zero everywhere; there must be something to cluster"
+            msg = f"X of shape {X.shape} is zero everywhere; at least one entry must be nonzero"
             raise InvalidInputError(msg)
         Z, E, Y, n_iter, converged = _represent(s, Q, lam, growth, tol, max_iter)
         self.coefficients_ = Z.T @ Q.T
@@ -136,12 +146,21 @@ class LRR(SubspaceClusterer):
 def _represent(
     s: Array, Q: Array, lam: float, growth: float, tol: float, max_iter: int
 ) -> tuple[Array, Array, Array, int, bool]:
-    """Solve min |Z|_* + lam |E|_21, S Q' = S Z + E, S = diag(s), by inexact ALM.
+    """Solve min |Z|_* + lam |E|_21 subject to S Q' = S Z + E, with S = diag(s), by inexact ALM.
 
-    Returns Z and E, (r, m), and the multipliers of the constraint, which prove how near the minimum is.
+    This is the authors' problem with the reduced dictionary A = X Q, in coordinates of the row space of X, where
+    (A'A + I)^-1 is diagonal.
 
-    In the coordinates of the row space this is the authors' problem with the reduced dictionary
-    A = X Q, whose inverse (A'A + I)^-1 is diagonal there.
+    Returns
+    -------
+    Z, E : ndarray of shape (r, n_samples)
+        Coefficients and errors.
+    Y : ndarray of shape (r, n_samples)
+        Multipliers of the constraint, for `_duality_gap`.
+    n_iter : int
+        Number of iterations.
+    converged : bool
+        Whether the iteration reached `tol`.
     """
     X, column = s[:, None] * Q.T, s[:, None]
     Z, E = np.zeros_like(X), np.zeros_like(X)
@@ -161,7 +180,10 @@ def _represent(
 
 
 def _duality_gap(s: Array, Q: Array, Z: Array, E: Array, Y: Array, lam: float) -> float:
-    """Return (primal - dual) / primal; the dual is max <Y, X>, |A'Y|_2 <= 1, columns of Y within lam."""
+    """Return (primal - dual) / primal, after scaling Y to be feasible.
+
+    The dual problem is to maximize <Y, X> subject to |A'Y|_2 <= 1 and columns of Y of length at most lam.
+    """
     primal = svd(Z, compute_uv=False).sum() + lam * np.linalg.norm(E, axis=0).sum()
     column = s[:, None]
     outside = max(1.0, np.linalg.norm(column * Y, 2), np.linalg.norm(Y, axis=0).max() / lam)
@@ -176,14 +198,14 @@ def shrink_singular_values(A: Array, threshold: float) -> Array:
 
 
 def shrink_columns(A: Array, threshold: float) -> Array:
-    """Return argmin over E of threshold (sum of the lengths of the columns) + |E - A|^2 / 2."""
+    """Return argmin over E of threshold |E|_{2,1} + |E - A|^2 / 2, with |E|_{2,1} the sum of the column lengths."""
     length = np.linalg.norm(A, axis=0)
     keep = np.divide(length - threshold, length, out=np.zeros_like(length), where=length > threshold)
     return np.asarray(A * keep)
 
 
 def _affinity(Q: Array, Z: Array, power: float) -> Array:
-    """Return |inner products| of the unit rows of U S^1/2 to the power; Q Z = U S V'."""
+    """Return a power of the absolute inner products of the unit rows of U S^1/2, where Q Z = U S V'."""
     U, s, _ = svd(Z, full_matrices=False)
     rank = int(np.count_nonzero(s > _RANK * s[0]))
     rows = Q @ (U[:, :rank] * np.sqrt(s[:rank]))

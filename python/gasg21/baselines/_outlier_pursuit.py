@@ -1,4 +1,4 @@
-"""Outlier Pursuit: the data as a low-rank matrix plus a few whole samples."""
+"""Outlier Pursuit: split the data into a low-rank matrix and a few nonzero rows."""
 
 from __future__ import annotations
 
@@ -11,62 +11,77 @@ from gasg21._validation import Array, check_choice, check_number
 from gasg21.baselines._base_subspace import IterativeSubspace, Solution
 from gasg21.baselines._linear_algebra import coordinates, partial_svd, to_features
 
-# Over-relaxation, and how often the penalty is adapted and to keep the residuals within which ratio. (Usual
-# values; on seven problems they took a third to a half of the iterations of none, 1 and 10.)
-_RELAXATION, _PATIENCE, _RATIO = 1.6, 10, 3.0
+# Usual constants of ADMM. On seven problems they needed between a third and a half of the iterations that 1, 1 and 10
+# needed.
+_RELAXATION = 1.6  # over-relaxation
+_PENALTY_PERIOD = 10  # iterations between two changes of the penalty
+_RESIDUAL_RATIO = 3.0  # the penalty changes if the primal and dual residuals differ by more than this factor
 
 
 class OutlierPursuit(IterativeSubspace):
     """Robust PCA via Outlier Pursuit (Xu, Caramanis and Sanghavi).
 
-    Minimises ``|L|_* + regularization * sum_j |x_j - l_j|`` over matrices L of the shape of X, a convex problem:
-    the nuclear norm makes L low-rank, the sum of lengths makes whole rows of S = X - L vanish. The subspace is
-    spanned by the leading right singular vectors of L. Solved by the alternating direction method of
-    multipliers with an adapted penalty and partial singular value decompositions.
+    Minimizes ``|L|_* + regularization * sum_j |x_j - l_j|`` over the matrices L of the shape of X. The problem is
+    convex. The nuclear norm makes L low-rank, and the sum of lengths makes whole rows of S = X - L zero. The leading
+    right singular vectors of L span the subspace. The solver is the alternating direction method of multipliers
+    (ADMM) with an adaptive penalty and partial singular value decompositions.
 
-    An iteration costs O(n_samples * n_features * (rank + 1)) on large data of low rank,
-    O(n_samples * n_features * min(n_samples, n_features)) else, and a few matrices of the size of the data.
-
-    Prefer it where the dimension is not known (`rank_` says what it found) and outliers are few. It does not
-    use n_components in the optimisation, and needs tens to hundreds of singular value decompositions.
+    Use it if you do not know the dimension and the outliers are few; `rank_` is the dimension that it found. The
+    optimization does not use n_components. It needs tens to hundreds of singular value decompositions.
 
     Parameters
     ----------
-    n_components : int
+    n_components : int, default=1
         Dimension of the subspace to return, in [1, n_features - 1].
-    regularization : {"published", "log"} or float
-        "published" is the authors' 3 / (7 sqrt(gamma n_samples)). Their gamma is the share of outliers; the
-        value here is the largest one that their theorem admits, 9 / (9 + 121 n_components) for perfectly
-        incoherent inliers, because their guarantee holds for all shares below. (The true share instead, above
-        that, gives L = 0.) "log" is 1 / sqrt(log n_samples), the parameter-free value of Zhang, Lin, Zhang and
-        Chang, which tolerates more outliers.
-    tol : float
-        Ends when the constraint and the optimality condition hold to this, relative to the size of X and of
-        the multipliers.
-    max_iter : int
-        Iterations at most.
-    contamination : "auto" or float in (0, 0.99]
-        How `predict` decides; see `gasg21.GASG21`.
+    regularization : {"published", "log"} or float, default="published"
+        Weight of the outliers. A float must be positive. "published" is the authors' value,
+        3 / (7 sqrt(gamma n_samples)), where gamma is the fraction of outliers. Here gamma is the largest fraction
+        that their theorem allows for incoherent inliers, 9 / (9 + 121 n_components), because the guarantee holds
+        for all smaller fractions. (A larger gamma, such as the true fraction, gives L = 0.) "log" is
+        1 / sqrt(log n_samples), the parameter-free value of Zhang, Lin, Zhang and Chang, which tolerates more
+        outliers.
+    tol : float, default=1e-7
+        Stop if the primal residual, relative to the norm of X, and the dual residual, relative to the norm of the
+        multipliers, are at most this large.
+    max_iter : int, default=500
+        Maximum number of iterations.
+    contamination : "auto" or float, default="auto"
+        How `predict` finds outliers; see `gasg21.GASG21`. A float must be in (0, 0.99].
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Orthonormal basis of the subspace; where L has a smaller rank, the principal directions of S
-        complete it.
+        Orthonormal basis of the subspace. If the rank of L is smaller, the principal directions of S complete it.
     rank_ : int
         Rank of L.
     low_rank_ : ndarray of shape (n_samples, n_features)
-        L; what is left of a sample, X - L, is zero, up to `tol`, where it counts as an inlier.
+        The matrix L. Up to `tol`, ``X - low_rank_`` is zero in the rows of inliers.
     regularization_ : float
-        The value used.
-    n_iter_, converged_, status_, n_components_, offset_
-        Iterations made, whether to `tol`, and how it ended ("converged", "max_iter", "rank_deficient").
+        The weight that was used.
+    n_components_, n_features_in_ : int
+        Dimension of the subspace and number of features.
+    n_iter_ : int
+        Number of iterations.
+    converged_ : bool
+        True if the fit reached `tol` and found n_components dimensions.
+    status_ : {"converged", "max_iter", "rank_deficient"}
+        How the fit ended.
+    offset_ : float
+        Threshold of `predict`: ``decision_function(X) = score_samples(X) - offset_``.
     history_ : list of dict
-        One record per iteration: "primal" and "dual" residuals, "rank", "penalty".
+        One record per iteration: the "primal" and "dual" residuals, the "rank" of L and the "penalty" of ADMM.
+
+    Notes
+    -----
+    An iteration takes O(n_samples * n_features * (rank + 1)) time if the data is large and L has low rank,
+    O(n_samples * n_features * min(n_samples, n_features)) otherwise. Memory is a few matrices of the size of the
+    data.
 
     References
     ----------
-    H. Xu, C. Caramanis and S. Sanghavi, "Robust PCA via outlier pursuit", IEEE Trans. Information Theory 58, 2012.
+    H. Xu, C. Caramanis and S. Sanghavi, "Robust PCA via outlier pursuit", IEEE Transactions on Information Theory
+    58, 2012.
+
     H. Zhang, Z. Lin, C. Zhang and E. Chang, "Exact recoverability of robust PCA via outlier pursuit with tight
     recovery bounds", AAAI 2015.
     """
@@ -113,13 +128,13 @@ class OutlierPursuit(IterativeSubspace):
             return float(self.regularization)
         if self.regularization == "log":
             return float(1 / np.sqrt(np.log(max(n_samples, 3))))
-        gamma = 9 / (9 + 121 * d)  # gamma / (1 - gamma) = 9 / (121 mu d), mu = 1
+        gamma = 9 / (9 + 121 * d)  # gamma / (1 - gamma) = 9 / (121 mu d) with incoherence mu = 1
         return float(3 / (7 * np.sqrt(gamma * n_samples)))
 
 
 @dataclass
 class Pursuit:
-    """X = L + S with the multiplier Y, which is a subgradient of both terms where it has converged."""
+    """Split X = L + S with the multiplier Y; after convergence Y is a subgradient of both terms."""
 
     L: Array
     S: Array
@@ -130,10 +145,10 @@ class Pursuit:
 
 
 def outlier_pursuit(X: Array, regularization: float, tol: float, max_iter: int) -> Pursuit:
-    """Minimise ``|L|_* + regularization * sum_j |s_j|`` subject to X = L + S."""
+    """Minimize ``|L|_* + regularization * sum_j |s_j|`` subject to X = L + S, by ADMM."""
     size = float(np.linalg.norm(X))
     S, Y = np.zeros_like(X), np.zeros_like(X)
-    # the first threshold is a tenth of the largest singular value; from then on the residuals decide
+    # The first threshold is a tenth of the largest singular value. Later the residuals determine the penalty.
     penalty = 10 / float(partial_svd(X, 1)[1][0])
     history: list[dict[str, Any]] = []
     rank, converged = 0, False
@@ -147,15 +162,26 @@ def outlier_pursuit(X: Array, regularization: float, tol: float, max_iter: int) 
         dual = penalty * float(np.linalg.norm(S - before)) / max(float(np.linalg.norm(Y)), 1.0)
         history.append({"primal": primal, "dual": dual, "rank": rank, "penalty": penalty})
         converged = max(primal, dual) <= tol
-        if len(history) % _PATIENCE == 0:
-            penalty *= 2.0 if primal > _RATIO * dual else 0.5 if dual > _RATIO * primal else 1.0
+        if len(history) % _PENALTY_PERIOD == 0:
+            penalty *= 2.0 if primal > _RESIDUAL_RATIO * dual else 0.5 if dual > _RESIDUAL_RATIO * primal else 1.0
     return Pursuit(L, S, Y, Vt, converged, history)
 
 
 def singular_value_threshold(M: Array, threshold: float, guess: int) -> tuple[Array, Array]:
-    """Return the matrix with singular values lowered by the threshold, and its right singular vectors.
+    """Subtract the threshold from the singular values of M, down to 0.
 
-    ``guess`` singular values are computed first, more only if they all exceed the threshold.
+    Parameters
+    ----------
+    M : ndarray of shape (n_samples, n_features)
+    threshold : float
+    guess : int
+        Number of singular values to compute first. It doubles while all of them exceed the threshold.
+
+    Returns
+    -------
+    L : ndarray of shape (n_samples, n_features)
+    Vt : ndarray of shape (rank, n_features)
+        Right singular vectors of L.
     """
     while True:
         U, s, Vt = partial_svd(M, guess)
@@ -167,6 +193,6 @@ def singular_value_threshold(M: Array, threshold: float, guess: int) -> tuple[Ar
 
 
 def row_threshold(M: Array, threshold: float) -> Array:
-    """Return the matrix with the length of each row lowered by the threshold."""
+    """Subtract the threshold from the length of each row of M, down to 0."""
     lengths = np.linalg.norm(M, axis=1, keepdims=True)
     return np.asarray(M * np.maximum(1 - threshold / np.maximum(lengths, np.finfo(np.float64).tiny), 0))

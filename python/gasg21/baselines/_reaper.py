@@ -1,4 +1,4 @@
-"""REAPER: the convex relaxation of the least-absolute-deviations subspace."""
+"""REAPER: minimize the sum of distances to a subspace, by convex relaxation."""
 
 from __future__ import annotations
 
@@ -17,45 +17,59 @@ from gasg21.baselines._parameters import check_flag
 class REAPER(IterativeSubspace):
     """Robust subspace by convex relaxation of the sum of distances (Lerman, McCoy, Tropp and Zhang).
 
-    Minimises ``sum_j |x_j - P x_j|`` over the symmetric P with ``0 <= P <= I`` and ``trace P = n_components``
-    (the convex hull of the orthoprojectors), by iteratively reweighted least squares: each iteration weighs
-    the samples by the inverse of their distances and solves the least squares problem exactly, by an
-    eigendecomposition and water-filling. The subspace is spanned by the leading eigenvectors of P.
+    Minimizes ``sum_j |x_j - P x_j|`` over the symmetric matrices P with ``0 <= P <= I`` and
+    ``trace P = n_components``. This set is the convex hull of the orthogonal projectors of rank n_components. The
+    solver is iteratively reweighted least squares: each iteration weights the samples by their inverse distances
+    and solves the least-squares problem exactly, by an eigendecomposition and water-filling. The leading
+    eigenvectors of P span the subspace.
 
-    An iteration costs O(n_samples * k^2), k = min(n_samples, n_features), plus the leading eigenvectors of a
-    k x k matrix, and O(k^2) memory beside the data.
-
-    Prefer it where the data fits in memory, is complete and not too wide, and a convex problem with a unique
-    answer and a recovery guarantee is wanted. For ill-conditioned inliers among many outliers its answer is
-    not the inliers' subspace any more.
+    Use it if the data is complete, fits in memory, has not too many features, and you want a convex problem with a
+    unique solution and a recovery guarantee. For ill-conditioned inliers among many outliers the solution is no
+    longer the subspace of the inliers.
 
     Parameters
     ----------
-    n_components : int
+    n_components : int, default=1
         Dimension of the subspace, in [1, n_features - 1].
-    spherize : bool
-        True scales the samples to unit length first (the authors' S-REAPER, for outliers of any length).
-    delta : float
-        Distances are taken to be at least this, relative to the longest sample.
-    tol : float
-        Ends when an iteration lowers the cost by no more than this, relative to the cost.
-    max_iter : int
-        Iterations at most. (delta and tol are the authors'; they state no limit.)
-    contamination : "auto" or float in (0, 0.99]
-        How `predict` decides; see `gasg21.GASG21`.
+    spherize : bool, default=False
+        If True, scale the samples to unit length first. This is the authors' S-REAPER, for outliers of any length.
+    delta : float, default=1e-10
+        Lower bound of the distances in the weights, relative to the longest sample. It must be positive.
+    tol : float, default=1e-15
+        Stop if an iteration lowers the cost by at most this fraction of the cost.
+    max_iter : int, default=500
+        Maximum number of iterations. The defaults of `delta` and `tol` are those of the authors, who give no
+        maximum.
+    contamination : "auto" or float, default="auto"
+        How `predict` finds outliers; see `gasg21.GASG21`. A float must be in (0, 0.99].
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
         Orthonormal basis of the subspace.
-    eigenvalues_, eigenvectors_ : ndarray of shapes (rank,) and (rank, n_features)
-        Those of P that are not zero, decreasing: ``P = eigenvectors_.T * eigenvalues_ @ eigenvectors_``.
-        Where there are n_components of them, all 1, the relaxation is tight.
-    n_iter_, converged_, status_, n_components_, offset_
-        Iterations made, whether to `tol`, and how it ended ("converged", "max_iter", "rank_deficient").
+    eigenvalues_ : ndarray of shape (rank,)
+        Nonzero eigenvalues of P, in descending order. If there are n_components of them and all are 1, the
+        relaxation is tight.
+    eigenvectors_ : ndarray of shape (rank, n_features)
+        Their eigenvectors, as rows: ``P = eigenvectors_.T * eigenvalues_ @ eigenvectors_``.
+    n_components_, n_features_in_ : int
+        Dimension of the subspace and number of features.
+    n_iter_ : int
+        Number of iterations.
+    converged_ : bool
+        True if the fit reached `tol` and found n_components dimensions.
+    status_ : {"converged", "max_iter", "rank_deficient"}
+        How the fit ended.
+    offset_ : float
+        Threshold of `predict`: ``decision_function(X) = score_samples(X) - offset_``.
     history_ : list of dict
-        One record per iteration: "cost", the objective (with lengths in units of the longest sample) smoothed
-        below delta, which never rises.
+        One record per iteration. "cost" is the objective, smoothed for distances below `delta`, in units of the
+        longest sample. It never increases.
+
+    Notes
+    -----
+    With k = min(n_samples, n_features), an iteration takes O(n_samples * k^2) time, plus the time for the leading
+    eigenvectors of a k x k matrix. It needs O(k^2) memory beside the data.
 
     References
     ----------
@@ -94,16 +108,28 @@ class REAPER(IterativeSubspace):
 def reaper(
     X: Array, d: int, delta: float, tol: float, max_iter: int
 ) -> tuple[Array, Array, bool, list[dict[str, Any]]]:
-    """Solve the problem; P = vectors diag(values) vectors^T, values decreasing (Algorithm 4.2)."""
+    """Solve the problem by iteratively reweighted least squares (Algorithm 4.2).
+
+    Returns
+    -------
+    values : ndarray of shape (k,)
+        Eigenvalues of P, in descending order.
+    vectors : ndarray of shape (n_features, k)
+        Their eigenvectors: ``P = vectors diag(values) vectors^T``.
+    converged : bool
+        Whether the iteration reached `tol`.
+    history : list of dict
+        One record per iteration.
+    """
     weights = np.ones(len(X))
     history: list[dict[str, Any]] = []
     converged = False
     while not converged and len(history) < max_iter:
         values, vectors = weighted_least_squares(X, weights, d)
-        used = vectors[:, values > 0]  # few: P is nearly an orthoprojector
+        used = vectors[:, values > 0]  # only a few columns: P is nearly an orthogonal projector
         distances = np.linalg.norm(X - (X @ used * values[values > 0]) @ used.T, axis=1)
         weights = 1 / np.maximum(distances, delta)
-        # quadratic below delta: the function that these weights majorise, so that it cannot rise
+        # Quadratic below delta. The weighted least-squares problem majorizes this cost, so it cannot increase.
         cost = float(np.sum(np.where(distances > delta, distances, (distances**2 / delta + delta) / 2)))
         converged = bool(history) and history[-1]["cost"] - cost <= tol * cost
         history.append({"cost": cost})
@@ -111,9 +137,17 @@ def reaper(
 
 
 def weighted_least_squares(X: Array, weights: Array, d: int) -> tuple[Array, Array]:
-    """Minimise ``sum_j weights_j |x_j - P x_j|^2`` over the same P: eigenvalues and eigenvectors (Algorithm 4.1).
+    """Minimize ``sum_j weights_j |x_j - P x_j|^2`` over the matrices P of REAPER (Algorithm 4.1).
 
-    Of a large problem only the leading ones, as many as it takes: the others of P are 0.
+    A large problem needs only the leading eigenvectors. Their number doubles until the other eigenvalues of P are
+    known to be 0.
+
+    Returns
+    -------
+    values : ndarray of shape (k,)
+        Eigenvalues of P, in descending order; the others are 0.
+    vectors : ndarray of shape (n_features, k)
+        Their eigenvectors.
     """
     root = np.sqrt(weights)[:, None] * X
     gram = root.T @ root
@@ -131,9 +165,21 @@ def weighted_least_squares(X: Array, weights: Array, d: int) -> tuple[Array, Arr
 
 
 def water_filling(spread: Array, d: int, n: int | None = None) -> Array | None:
-    """Minimise ``sum_i spread_i (1 - v_i)^2`` over 0 <= v <= 1 with sum d; spread decreases.
+    """Minimize ``sum_i spread_i (1 - v_i)^2`` over the vectors ``0 <= v <= 1`` with sum d.
 
-    None when `spread` holds only the first of n, and the water rises above more than these.
+    Parameters
+    ----------
+    spread : ndarray of shape (k,)
+        The k largest of n values, in descending order.
+    d : int
+        Sum of v.
+    n : int, optional
+        Number of all values; k if not given.
+
+    Returns
+    -------
+    v : ndarray of shape (k,) or None
+        None if more than k values of v are nonzero.
     """
     n = n or len(spread)
     values = np.zeros(len(spread))
@@ -142,7 +188,7 @@ def water_filling(spread: Array, d: int, n: int | None = None) -> Array | None:
         values[: len(positive)] = 1
         return values
     count = np.arange(1, len(positive) + 1)
-    level = (count - d) / np.cumsum(1 / positive)  # the water level if only the first `count` are above it
+    level = (count - d) / np.cumsum(1 / positive)  # water level if exactly the first `count` values exceed it
     unknown = np.inf if len(positive) == len(spread) < n else 0
     fits = level >= np.append(positive[1:], unknown)
     fits[:d] = False

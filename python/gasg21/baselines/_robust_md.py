@@ -1,4 +1,4 @@
-"""RobustMD: REAPER's problem one vector at a time, by mirror descent."""
+"""RobustMD: solve the problem of REAPER one sample at a time, by mirror descent."""
 
 from __future__ import annotations
 
@@ -12,51 +12,64 @@ from gasg21.baselines._base_subspace import IterativeSubspace, Solution
 from gasg21.baselines._linear_algebra import largest_angle, unit_rows
 from gasg21.exceptions import InvalidInputError
 
-_REPAIR = 1000  # samples after which the eigenvectors are made orthonormal again
+_ORTHONORMALIZE_EVERY = 1000  # samples between two orthonormalizations of the eigenvectors
 
 
 class RobustMD(IterativeSubspace):
     """Robust stochastic PCA by mirror descent (Goes, Zhang, Arora and Lerman).
 
-    Minimises ``E |Q x|`` over the symmetric Q with ``0 <= Q <= I / (n - d)`` and trace 1, which is REAPER's problem
-    in terms of the orthogonal complement: Q = (I - P) / (n - d). Each sample, scaled to unit length, makes one step
-    of mirror descent in the quantum relative entropy, with the authors' step ``1 / sqrt(t)``:
-    ``log Q <- log Q - step (x x^T Q + Q x x^T) / (2 |Q x|)``, then the projection back (large eigenvalues are capped).
-    The subspace is spanned by the eigenvectors of the n_components smallest eigenvalues.
+    Minimizes ``E |Q x|`` over the symmetric matrices Q with ``0 <= Q <= I / (n - d)`` and trace 1. This is the problem
+    of `REAPER` for the orthogonal complement: Q = (I - P) / (n - d). Each sample, scaled to unit length, makes one
+    step of mirror descent in the quantum relative entropy,
+    ``log Q <- log Q - step (x x^T Q + Q x x^T) / (2 |Q x|)``, followed by a projection that bounds the eigenvalues.
+    The step of sample t is ``1 / sqrt(t)``, as in the paper. The eigenvectors of the n_components smallest
+    eigenvalues span the subspace.
 
-    A sample costs O(n_features^2 + n_features * k^2), where k eigenvalues are below their bound (a few times
-    n_components; n_features at worst), and memory is O(n_features^2), whatever the number of samples. (The
-    published code decomposes an n_features x n_features matrix for each.) Convergence is sublinear: the angle
-    falls like a power of the number of samples.
-
-    Prefer it for a stream of few features, where two digits are enough and REAPER's convex problem is wanted.
+    Use it for a stream with few features, if an accuracy of two digits is enough and you want the convex problem of
+    REAPER.
 
     Parameters
     ----------
-    n_components : int
+    n_components : int, default=1
         Dimension of the subspace, in [1, n_features - 1].
-    step_size : float
-        Multiplies the authors' step 1 / sqrt(t); 1 is theirs.
-    tol : float
-        `fit` ends when a pass over the data turns the subspace by no more than this, in radians; 0, as the
-        authors do, uses max_iter samples.
-    max_iter : int
-        Samples that `fit` uses, in shuffled passes; 3000 as in the authors' experiments.
-    contamination : "auto" or float in (0, 0.99]
-        How `predict` decides; see `gasg21.GASG21`. `partial_fit` takes a share of its last batch.
-    random_state : int, RandomState, Generator or None
+    step_size : float, default=1
+        Factor of the authors' step 1 / sqrt(t). It must be positive.
+    tol : float, default=0
+        `fit` stops if a pass over the data rotates the subspace by at most this angle, in radians. With 0 it uses
+        max_iter samples, as the authors do.
+    max_iter : int, default=3000
+        Maximum number of samples that `fit` uses, in shuffled passes. The default is that of the authors'
+        experiments.
+    contamination : "auto" or float, default="auto"
+        How `predict` finds outliers; see `gasg21.GASG21`. A float must be in (0, 0.99].
+        `partial_fit` applies it to its last batch.
+    random_state : int, RandomState, Generator or None, default=None
         Seed of the order in which `fit` uses the samples.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
         Orthonormal basis of the subspace.
+    n_components_, n_features_in_ : int
+        Dimension of the subspace and number of features.
     n_iter_ : int
-        Samples used.
-    converged_, status_, n_components_, offset_
-        Whether to `tol`, and how `fit` ended ("converged" or "max_iter").
+        Number of samples used.
+    converged_ : bool
+        True if `fit` reached `tol`.
+    status_ : {"converged", "max_iter"}
+        How `fit` ended.
+    offset_ : float
+        Threshold of `predict`: ``decision_function(X) = score_samples(X) - offset_``.
     history_ : list of dict
-        One record per pass of `fit`: "n_iter", the samples used so far, and "moved".
+        One record per pass of `fit`. "n_iter" is the number of samples used so far, "moved" the angle by which the
+        pass rotated the subspace.
+
+    Notes
+    -----
+    If k eigenvalues are below their bound, a sample takes O(n_features^2 + n_features * k^2) time. Usually k is a
+    few times n_components; at worst it is n_features. The published code decomposes an n_features x n_features
+    matrix for each sample. Memory is O(n_features^2), whatever the number of samples. Convergence is sublinear: the
+    angle decreases like a power of the number of samples.
 
     References
     ----------
@@ -95,19 +108,21 @@ class RobustMD(IterativeSubspace):
         return Solution(descent.components(), descent.n_seen, converged, history, {"_descent": descent})
 
     def partial_fit(self, X: Any, y: None = None, mask: Any = None) -> RobustMD:
-        """Update the subspace with each sample, in the order given: the stream goes on where it was.
+        """Update the subspace with each sample, in the given order, and continue from earlier calls.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            As for `fit`.
-        y : ignored
-        mask : bool array of the shape of X, optional
-            True everywhere.
+            Samples. X must be dense and complete.
+        y : None
+            Ignored.
+        mask : bool array of shape (n_samples, n_features), optional
+            If given, every entry must be True.
 
         Returns
         -------
-        self
+        self : object
+            The updated estimator.
         """
         with unchanged_on_error(self):
             self._check_parameters()
@@ -116,7 +131,10 @@ class RobustMD(IterativeSubspace):
             samples = self._check_complete(X, mask, reset=first, dtype=dtype)
             d = check_components(self.n_components, samples.n_features)
             if not first and d != self.n_components_:
-                msg = f"n_components={d} must stay {self.n_components_} while a stream goes on; fit starts anew"
+                msg = (
+                    f"n_components={d} must be {self.n_components_}, as in the first call of partial_fit; "
+                    "call fit to start again"
+                )
                 raise InvalidInputError(msg)
             descent = MirrorDescent(samples.n_features, d) if first else self._descent.copy()
             for row in unit_rows(np.asarray(samples.data, np.float64)):
@@ -135,7 +153,26 @@ class RobustMD(IterativeSubspace):
 
 
 class MirrorDescent:
-    """Q by its eigenvectors and the logarithms of its eigenvalues, decreasing: nothing underflows."""
+    """The state of mirror descent: the eigendecomposition of Q.
+
+    The eigenvalues are stored as logarithms, so that they do not underflow.
+
+    Parameters
+    ----------
+    n : int
+        Number of features.
+    d : int
+        Dimension of the subspace.
+
+    Attributes
+    ----------
+    n_seen : int
+        Number of samples used.
+    vectors : ndarray of shape (n, n)
+        Eigenvectors of Q, as columns.
+    log_values : ndarray of shape (n,)
+        Logarithms of the eigenvalues, in descending order.
+    """
 
     def __init__(self, n: int, d: int) -> None:
         self.d = d
@@ -144,42 +181,45 @@ class MirrorDescent:
         self.log_values = np.full(n, -np.log(n))
 
     def copy(self) -> MirrorDescent:
-        """Return a descent that can go on by itself."""
+        """Return an independent copy."""
         other = MirrorDescent(len(self.log_values), self.d)
         other.n_seen, other.vectors, other.log_values = self.n_seen, self.vectors.copy("F"), self.log_values
         return other
 
     def components(self) -> Array:
-        """Return the eigenvectors of the smallest eigenvalues, (d, n), the smallest first."""
+        """Return the eigenvectors of the d smallest eigenvalues as rows, smallest eigenvalue first."""
         return np.array(self.vectors[:, : -self.d - 1 : -1].T)
 
     def update(self, x: Array, step_size: float) -> None:
         """Make one step for a sample of length 1."""
         self.n_seen += 1
-        # The largest eigenvalues are equal, for they are capped: only the direction of x among their vectors
-        # matters, and the step is that of a small matrix.
+        # The largest eigenvalues are all equal to their bound. Rotate their eigenvectors so that only the last of them
+        # has a product with x. The step then changes only the eigenvectors from that one on.
         first = np.count_nonzero(self.log_values == self.log_values[0]) - 1
-        y = self._turn_towards(x, first)  # in the eigenbasis of Q
+        y = self._align(x, first)  # x in the eigenbasis of Q
         Qy = np.exp(self.log_values[first:]) * y
         length = np.linalg.norm(Qy)
         if length == 0:
-            return  # it lies in the subspace, to the last bit
+            return  # x lies in the subspace up to rounding
         cross = np.outer(y, Qy * (step_size / np.sqrt(self.n_seen) / (2 * length)))
         log_Q = np.diag(self.log_values[first:]) - cross - cross.T
         changed, rotation = scipy.linalg.eigh(log_Q, overwrite_a=True, check_finite=False)
         self.vectors[:, first:] = self.vectors[:, first:] @ rotation[:, ::-1]
         log_values = np.append(self.log_values[:first], changed[::-1])
-        if log_values[first] > log_values[0]:  # at most one can rise above the others
+        if log_values[first] > log_values[0]:  # at most one eigenvalue can exceed the bounded ones
             log_values[[0, first]] = log_values[[first, 0]]
             self.vectors[:, [0, first]] = self.vectors[:, [first, 0]]
         self.log_values = capped(log_values, len(x) - self.d)
-        if self.n_seen % _REPAIR == 0:
+        if self.n_seen % _ORTHONORMALIZE_EVERY == 0:
             self.vectors = np.asfortranarray(np.linalg.qr(self.vectors)[0])
 
-    def _turn_towards(self, x: Array, last: int) -> Array:
-        """Reflect the first eigenvectors, of one eigenvalue, so that x has no part in those before ``last``.
+    def _align(self, x: Array, last: int) -> Array:
+        """Reflect the eigenvectors 0 to `last`, which share an eigenvalue, so that x is orthogonal to all but the last.
 
-        Returns the coordinates of x from there on.
+        Returns
+        -------
+        y : ndarray of shape (n - last,)
+            Coordinates of x in the eigenvectors from `last` on.
         """
         y: Array = self.vectors.T @ x
         mirror = y[: last + 1].copy()
@@ -193,13 +233,25 @@ class MirrorDescent:
 
 
 def capped(log_values: Array, most: int) -> Array:
-    """Project onto ``{sum of values = 1, values <= 1 / most}`` in relative entropy; logarithms, decreasing.
+    """Project eigenvalues onto the vectors with sum 1 and entries of at most ``1 / most``, in relative entropy.
 
-    The projection is min(c * value, 1 / most) with the c that makes the sum 1; fewer than ``most`` values
-    reach the cap before that, since the others are not zero.
+    The projection is ``min(c * value, 1 / most)`` with the factor c that makes the sum 1. Fewer than `most` values
+    reach the bound, because the others are positive.
+
+    Parameters
+    ----------
+    log_values : ndarray of shape (n,)
+        Logarithms of the eigenvalues, in descending order.
+    most : int
+        Inverse of the upper bound.
+
+    Returns
+    -------
+    log_projected : ndarray of shape (n,)
+        Logarithms of the projected eigenvalues.
     """
-    log_rest = np.logaddexp.accumulate(log_values[::-1])[::-1][:most]  # of the sum of each and all smaller ones
-    log_c = np.log(1 - np.arange(most) / most) - log_rest  # if so many are capped
+    log_rest = np.logaddexp.accumulate(log_values[::-1])[::-1][:most]  # of the sum of each value and all smaller ones
+    log_c = np.log(1 - np.arange(most) / most) - log_rest  # for 0, 1, ... values at the bound
     fits = log_values[:most] + log_c <= -np.log(most)
-    first = int(np.argmax(fits)) if fits.any() else most - 1  # none by rounding: all but those in the subspace
+    first = int(np.argmax(fits)) if fits.any() else most - 1  # by rounding none may fit
     return np.asarray(np.minimum(log_values + log_c[first], -np.log(most)))

@@ -1,4 +1,4 @@
-"""Sparse subspace clustering: each sample as a sparse combination of the others, by ADMM."""
+"""Sparse subspace clustering: write each sample as a sparse combination of the others, then cluster spectrally."""
 
 from __future__ import annotations
 
@@ -15,60 +15,71 @@ from gasg21.exceptions import InvalidInputError
 
 
 class SSC(SubspaceClusterer):
-    """Sparse subspace clustering.
+    """Sparse subspace clustering (Elhamifar and Vidal).
 
-    E. Elhamifar and R. Vidal, "Sparse subspace clustering: algorithm, theory, and applications", IEEE
-    TPAMI 35(11), 2013. Each sample is written as a sparse (affine) combination of the others, which are
-    then of its own subspace:
+    Writes each sample, a row of X, as a sparse combination of the others. The nonzero coefficients then belong to
+    samples of its own subspace:
 
-        min over C of |C|_1 + alpha / (2 mu) |X - C X|^2    subject to    diag(C) = 0 (and C 1 = 1),
+        min over C of |C|_1 + alpha / (2 mu) |X - C X|^2    subject to    diag(C) = 0 (and C 1 = 1 if affine),
 
-    with one sample per row of X and mu = min_i max_{j != i} |x_i . x_j|, so that for alpha > 1 every sample
-    has neighbours (but those that are zero, or orthogonal to all others); solved by ADMM. Then, as in the
-    authors' code: of every row the largest coefficients that make up a share ``keep`` of its sum, divided
-    by the largest; |C| + |C|' is the affinity, cut by spectral clustering.
+    with mu = min_i max_{j != i} |x_i . x_j|. For alpha > 1 every sample has nonzero coefficients, unless it is zero
+    or orthogonal to all others. The solver is ADMM. The post-processing is that of the authors' code: in each row,
+    keep the largest coefficients that make up a fraction `keep` of the sum, and divide the row by its largest one.
+    The affinity |C| + |C|' is clustered spectrally.
 
-    Prefer it for a few thousand complete samples, also when subspaces are dependent or affine, or of
-    different dimensions (it needs none). Nothing in it scales beyond n_samples x n_samples matrices, and it
-    cannot take missing entries.
+    Use it for up to a few thousand complete samples, also if the subspaces are dependent, affine or of different
+    dimensions; it needs no dimensions. It forms n_samples x n_samples matrices and does not accept missing entries.
 
     Parameters
     ----------
-    n_clusters : int, default 2
-        How many subspaces.
-    n_components : int or None, default None
-        Project the samples to this many principal directions (not centred) first; None = do not. The
-        authors report motion segmentation without, and with 4 n_clusters.
-    alpha : float, default 800
-        Weight of the squared error, and the penalty of ADMM. 800 is the authors' choice for motion
-        segmentation, 20 for faces.
-    affine : bool, default False
-        True = the subspaces are affine: the coefficients of a sample sum to 1. So for motion segmentation.
-    keep : float, default 1
-        Share of the coefficients that is kept, in (0, 1]; 0.7 for motion segmentation in the authors' code.
-    tol : float, default 2e-4
-        Stop when no entry of the split A - C is larger, nor that of A 1 - 1.
-    max_iter : int, default 200
-        Iterations at most.
-    random_state : int, RandomState, Generator or None
-        For k-means.
+    n_clusters : int, default=2
+        Number of subspaces.
+    n_components : int or None, default=None
+        If given, project the samples onto this many principal directions first, without centering. The authors
+        report motion segmentation without projection and with 4 n_clusters.
+    alpha : float, default=800
+        Weight of the squared error and penalty of ADMM; it must exceed 1. The authors use 800 for motion
+        segmentation and 20 for faces.
+    affine : bool, default=False
+        If True, the subspaces are affine: the coefficients of a sample sum to 1. The authors use it for motion
+        segmentation.
+    keep : float, default=1
+        Fraction of the coefficients to keep, in (0, 1]. The authors' code uses 0.7 for motion segmentation.
+    tol : float, default=2e-4
+        Stop if no entry of the split A - C, nor of A 1 - 1 if affine, exceeds this value.
+    max_iter : int, default=200
+        Maximum number of iterations.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of k-means.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
+        Cluster of each sample.
     coefficients_ : ndarray of shape (n_samples, n_samples)
-        C: sample i is about ``coefficients_[i] @ X``; before the small ones are dropped.
+        The matrix C before small coefficients are dropped: sample i is approximately ``coefficients_[i] @ X``.
     weight_ : float
-        alpha / mu, of the squared error.
+        Weight alpha / mu of the squared error.
     affinity_ : ndarray of shape (n_samples, n_samples)
-    n_iter_, converged_ : int, bool
+        Affinity that the spectral clustering uses.
+    n_features_in_ : int
+        Number of features.
+    n_iter_ : int
+        Number of iterations.
+    converged_ : bool
+        Whether the fit reached `tol`.
 
     Notes
     -----
-    With r the rank of X, at most min(n_samples, n_features): an iteration is two products with an
-    n_samples x r matrix, O(r n_samples^2), in O(n_samples^2) memory; the eigenvectors at the end take
-    O(n_samples^3) at worst. The authors' code sets the diagonal of the split variable A to zero as well,
-    which the paper does not; this is the paper's iteration, which converges to the minimum.
+    Let r be the rank of X, at most min(n_samples, n_features). An iteration is two products with an n_samples x r
+    matrix: O(r n_samples^2) time and O(n_samples^2) memory. The eigenvectors at the end take at worst O(n_samples^3)
+    time. The authors' code also sets the diagonal of the split variable A to zero; their paper does not. This class
+    follows the paper, whose iteration converges to the minimum.
+
+    References
+    ----------
+    E. Elhamifar and R. Vidal, "Sparse subspace clustering: algorithm, theory, and applications", IEEE Transactions on
+    Pattern Analysis and Machine Intelligence 35(11), 2013.
 
     Examples
     --------
@@ -122,21 +133,30 @@ class SSC(SubspaceClusterer):
 
 
 def _largest_useful_penalty(X: Array) -> float:
-    """Return mu = min_i max_{j != i} |x_i . x_j|, over the samples that others can represent."""
+    """Return mu = min_i max_{j != i} |x_i . x_j| over the samples that are not orthogonal to all others."""
     products = np.abs(X @ X.T)
     np.fill_diagonal(products, 0)
     largest = products.max(axis=1)
     if not largest.any():
-        msg = f"the samples of X, shape {X.shape}, are zero or orthogonal to each other: none can represent another"
+        msg = f"the samples of X, shape {X.shape}, are zero or orthogonal to each other; SSC needs samples that are not"
         raise InvalidInputError(msg)
     return float(largest[largest > 0].min())
 
 
 def _represent(X: Array, weight: float, rho: float, affine: bool, tol: float, max_iter: int) -> tuple[Array, int, bool]:
-    """Solve min |C|_1 + weight/2 |X - C X|^2 by the ADMM of the paper, transposed.
+    """Solve min |C|_1 + weight/2 |X - C X|^2 with diag(C) = 0, by the ADMM of the paper, transposed.
 
-    A = argmin of weight/2 |X - A X|^2 + rho/2 |A - C + D/rho|^2 + rho/2 |A 1 - 1 + e/rho|^2 needs the
-    inverse of weight X X' + rho (1 1') + rho I, of which the first two are of low rank.
+    The step A = argmin of weight/2 |X - A X|^2 + rho/2 |A - C + D/rho|^2 + rho/2 |A 1 - 1 + e/rho|^2 needs the
+    inverse of weight X X' + rho (1 1') + rho I. The first two terms have low rank.
+
+    Returns
+    -------
+    C : ndarray of shape (n_samples, n_samples)
+        Coefficients.
+    n_iter : int
+        Number of iterations.
+    converged : bool
+        Whether the iteration reached `tol`.
     """
     m = len(X)
     low_rank = np.sqrt(weight) * X
@@ -171,7 +191,7 @@ def shrink(A: Array, threshold: float) -> Array:
 
 
 def _affinity(C: Array, keep: float) -> Array:
-    """Return |C| + |C|', C with the small coefficients of each row dropped and the largest 1."""
+    """Return |C| + |C|' after dropping the small coefficients of each row and dividing it by the largest one."""
     size = np.abs(C)
     if keep < 1:
         order = np.argsort(-size, axis=1)

@@ -12,58 +12,71 @@ from gasg21.baselines._base_subspace import IterativeSubspace, Solution
 from gasg21.baselines._linear_algebra import row_space, unit_rows
 from gasg21.exceptions import InvalidInputError
 
-# Added to S, of trace 1, so that it stays regular where it shrinks to a subspace. (The published code adds
-# 1e-10; without forming S^-1 less is enough.)
+# Added to the diagonal of S, which has trace 1, so that S stays regular when it shrinks to a subspace. The published
+# code adds 1e-10. This code never forms the inverse of S, so a smaller value is enough.
 _FLOOR = 1e-15
 
 
 class TME(IterativeSubspace):
     """Tyler's M-estimator for subspace recovery (Tyler; Zhang).
 
-    The scatter matrix S that solves ``S = (k / m) sum_j x_j x_j^T / (x_j^T S^-1 x_j)``, trace 1, for m samples in
-    k dimensions, the minimiser of ``sum_j log(x_j^T S^-1 x_j) + (m / k) log det S``, by fixed-point iteration.
-    The subspace is spanned by its leading eigenvectors: with more than m d / k inliers on a d-dimensional
-    subspace and outliers in general position, S shrinks to it at a linear rate. The length of the samples
-    does not matter.
+    For m samples that span k dimensions, finds the scatter matrix S of trace 1 that satisfies
+    ``S = (k / m) sum_j x_j x_j^T / (x_j^T S^-1 x_j)``, by fixed-point iteration. S minimizes
+    ``sum_j log(x_j^T S^-1 x_j) + (m / k) log det S``. The leading eigenvectors of S span the subspace. If more than
+    m d / k samples lie on a d-dimensional subspace and the others are in general position, S shrinks to that
+    subspace at a linear rate. The lengths of the samples have no effect.
 
-    An iteration costs O(n_samples * k^2), k the dimension that the samples span; memory is that of the data
-    and of S.
-
-    Prefer it where there are clearly more samples than features: no tuning, and ill-conditioned inliers,
-    which defeat the sum of distances, are no harder than others. With no more samples than dimensions
-    that they span it does not exist; `shrinkage` then gives the regularized one.
+    Use it if there are clearly more samples than features. It has nothing to tune, and ill-conditioned inliers,
+    which defeat the methods that minimize a sum of distances, are no harder than others. The estimator exists only
+    if there are more samples than dimensions that they span. Otherwise use `shrinkage`.
 
     Parameters
     ----------
-    n_components : int
+    n_components : int, default=1
         Dimension of the subspace, in [1, n_features - 1].
-    shrinkage : float in [0, 1)
-        The regularized estimator of Chen, Wiesel and Hero: S is proportional to ``(1 - shrinkage) (n / m)
-        sum_j x_j x_j^T / (x_j^T S^-1 x_j) + shrinkage / n I``, n the number of features.
-    tol : float
-        Ends when an iteration changes S, at trace 1, by no more than this in Frobenius norm.
-    max_iter : int
-        Iterations at most. (Both as in the code of Lerman, Yu and Zhang's comparison.)
-    contamination : "auto" or float in (0, 0.99]
-        How `predict` decides; see `gasg21.GASG21`.
+    shrinkage : float, default=0
+        Weight of the identity, in [0, 1). A positive value gives the regularized estimator of Chen, Wiesel and
+        Hero: S is proportional to ``(1 - shrinkage) (n / m) sum_j x_j x_j^T / (x_j^T S^-1 x_j) + shrinkage / n I``
+        with n = n_features.
+    tol : float, default=1e-10
+        Stop if an iteration changes S by at most this much in Frobenius norm.
+    max_iter : int, default=1000
+        Maximum number of iterations. The defaults of `tol` and `max_iter` are those of the code that Lerman, Yu and
+        Zhang compare with.
+    contamination : "auto" or float, default="auto"
+        How `predict` finds outliers; see `gasg21.GASG21`. A float must be in (0, 0.99].
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
         Orthonormal basis of the subspace.
     scatter_ : ndarray of shape (n_features, n_features)
-        S, trace 1.
-    n_iter_, converged_, status_, n_components_, offset_
-        Iterations made, whether to `tol`, and how it ended ("converged", "max_iter", "rank_deficient").
+        The scatter matrix S, with trace 1.
+    n_components_, n_features_in_ : int
+        Dimension of the subspace and number of features.
+    n_iter_ : int
+        Number of iterations.
+    converged_ : bool
+        True if the fit reached `tol` and found n_components dimensions.
+    status_ : {"converged", "max_iter", "rank_deficient"}
+        How the fit ended.
+    offset_ : float
+        Threshold of `predict`: ``decision_function(X) = score_samples(X) - offset_``.
     history_ : list of dict
-        One record per iteration: "moved", the change of S.
+        One record per iteration. "moved" is the change of S in Frobenius norm.
+
+    Notes
+    -----
+    An iteration takes O(n_samples * k^2) time. Memory is that of the data and of S.
 
     References
     ----------
     D. Tyler, "A distribution-free M-estimator of multivariate scatter", Annals of Statistics 15, 1987.
+
     T. Zhang, "Robust subspace recovery by Tyler's M-estimator", Information and Inference 5, 2016.
+
     Y. Chen, A. Wiesel and A. Hero, "Robust shrinkage estimation of high-dimensional covariance matrices", IEEE
-    Trans. Signal Processing 59, 2011.
+    Transactions on Signal Processing 59, 2011.
     """
 
     def __init__(
@@ -91,8 +104,8 @@ class TME(IterativeSubspace):
             return Solution(B, extra={"scatter_": B.T @ B / rank})
         if self.shrinkage == 0 and len(Z) <= rank:
             msg = (
-                f"X has {len(Z)} samples that span {rank} dimensions: Tyler's estimator needs more samples than "
-                f"dimensions; shrinkage={self.shrinkage!r} must be positive"
+                f"X has {len(Z)} nonzero samples that span {rank} dimensions; TME needs more samples than dimensions, "
+                f"or a positive shrinkage instead of shrinkage={self.shrinkage!r}"
             )
             raise InvalidInputError(msg)
         R, outside, converged, history = tyler(Z, n, self.shrinkage, self.tol, self.max_iter)
@@ -104,11 +117,30 @@ class TME(IterativeSubspace):
 def tyler(
     Z: Array, n: int, shrinkage: float, tol: float, max_iter: int
 ) -> tuple[Array, float, bool, list[dict[str, Any]]]:
-    """Iterate from the identity; return an upper triangular R with S = R^T R in the coordinates of Z.
+    """Run the fixed-point iteration from the identity.
 
-    S has trace 1 over all n dimensions; in those outside of the coordinates it is the second value returned
-    times the identity (zero without shrinkage). S is never inverted, and R comes from a QR factorization of
-    the weighted samples, because S becomes singular where it finds a subspace.
+    S is never inverted, because it becomes singular when it finds a subspace. R comes from a QR factorization of the
+    weighted samples.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n_samples, k)
+        Samples in coordinates of their span.
+    n : int
+        Number of features.
+    shrinkage, tol, max_iter
+        As in `TME`.
+
+    Returns
+    -------
+    R : ndarray of shape (k, k)
+        Upper triangular matrix with S = R^T R within the span.
+    outside : float
+        Outside the span, S is this multiple of the identity; 0 without shrinkage. S has trace 1 over all n features.
+    converged : bool
+        Whether the iteration reached `tol`.
+    history : list of dict
+        One record per iteration.
     """
     m, k = Z.shape
     ridge, inside = (shrinkage / n, n) if shrinkage > 0 else (_FLOOR, k)
