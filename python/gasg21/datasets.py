@@ -1,4 +1,4 @@
-"""Synthetic problems with a known answer, as in the paper, and its two real data sets."""
+"""Synthetic data with a known subspace, and readers for the two real data sets of the paper."""
 
 from __future__ import annotations
 
@@ -32,29 +32,40 @@ def make_low_rank(
     noise: float = 0.0,
     random_state: Any = None,
 ) -> Bunch:
-    """Draw samples from one subspace, with outliers in random positions and entries missing at random.
+    """Draw samples from one random subspace, with outliers and missing entries.
 
     Parameters
     ----------
-    n_samples, n_features, n_components : int
-        The inliers lie on a random subspace of dimension n_components.
-    outlier_fraction : float in [0, 1]
-        Share of the samples that are outliers: Gaussian vectors of the inliers' scale.
-    observed_fraction : float in (0, 1]
-        Each entry is observed with this probability.
-    singular_values : array-like of n_components numbers, or (low, high), optional
-        Singular values of the matrix of inliers; a pair stands for evenly spaced values. None means
-        equal ones.
-    noise : float
-        Length of the noise vectors relative to the (root mean square) length of the inliers.
-    random_state : int, Generator or None
+    n_samples : int
+        Number of samples, including outliers.
+    n_features : int
+        Number of features.
+    n_components : int
+        Dimension of the subspace, in [1, n_features].
+    outlier_fraction : float, default=0
+        Fraction of the samples that are outliers, in [0, 1]. Outliers are Gaussian vectors with the root mean square
+        of the inliers, at random positions.
+    observed_fraction : float, default=1
+        Probability that an entry is observed, in (0, 1].
+    singular_values : array-like of shape (n_components,) or (2,), optional
+        Singular values of the matrix of inliers. A pair (low, high) means evenly spaced values. By default all are
+        equal.
+    noise : float, default=0
+        Root mean square of the Gaussian noise, relative to that of the inliers.
+    random_state : int, Generator or None, default=None
         Seed.
 
     Returns
     -------
-    Bunch
-        ``data`` (n_samples, n_features) with NaN where missing, ``mask`` (True = observed), ``basis``
-        (n_components, n_features) with orthonormal rows, ``inlier`` (n_samples,) of bool.
+    problem : Bunch
+        data : ndarray of shape (n_samples, n_features)
+            Samples, NaN where an entry is missing.
+        mask : bool ndarray of shape (n_samples, n_features)
+            True where an entry is observed.
+        basis : ndarray of shape (n_components, n_features)
+            Orthonormal basis of the subspace.
+        inlier : bool ndarray of shape (n_samples,)
+            True for inliers.
 
     Examples
     --------
@@ -86,13 +97,37 @@ def make_union_of_subspaces(
 ) -> Bunch:
     """Draw samples from several random subspaces, with outliers and missing entries.
 
-    The inliers are divided evenly; their weights are Gaussian. Parameters are as for `make_low_rank`.
+    The inliers are divided evenly among the subspaces. Their weights are Gaussian.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of samples, including outliers.
+    n_features : int
+        Number of features.
+    n_components : int
+        Dimension of each subspace, in [1, n_features].
+    n_clusters : int
+        Number of subspaces.
+    outlier_fraction, observed_fraction, noise, random_state
+        As in `make_low_rank`.
 
     Returns
     -------
-    Bunch
-        ``data``, ``mask``, ``bases`` (a list of n_clusters arrays (n_components, n_features)), ``labels``
-        (n_samples,), -1 for outliers.
+    problem : Bunch
+        data : ndarray of shape (n_samples, n_features)
+            Samples, NaN where an entry is missing.
+        mask : bool ndarray of shape (n_samples, n_features)
+            True where an entry is observed.
+        bases : list of n_clusters ndarrays of shape (n_components, n_features)
+            Orthonormal bases of the subspaces.
+        labels : ndarray of shape (n_samples,)
+            Subspace of each sample, -1 for outliers.
+
+    Examples
+    --------
+    >>> make_union_of_subspaces(60, 20, 2, 3, random_state=0).data.shape
+    (60, 20)
     """
     _check_sizes(n_samples, n_features, n_components, outlier_fraction, observed_fraction, noise)
     check_integer("n_clusters", n_clusters, 1)
@@ -112,44 +147,64 @@ def make_union_of_subspaces(
 def load_hopkins155(root: str | os.PathLike[str]) -> Iterator[Bunch]:
     """Iterate over the motion sequences of the Hopkins 155 data set (Tron and Vidal, CVPR 2007).
 
-    The data is not shipped; it is to be had at http://www.vision.jhu.edu/data/hopkins155/ and read in its
-    own layout, ``<root>/<sequence>/<sequence>_truth.mat``, in the order of the names.
+    The data is not part of the package. Download it from http://www.vision.jhu.edu/data/hopkins155/.
+
+    Parameters
+    ----------
+    root : path-like
+        Directory with the files ``<sequence>/<sequence>_truth.mat``, as in the download.
 
     Yields
     ------
-    Bunch
-        ``name``, ``data`` (points, 2 * frames): the x and y of a point in each frame, one after the other,
-        in normalised image coordinates; ``labels`` (points,), from 0; ``n_motions``; ``category``:
-        "checkerboard", "traffic" or "articulated".
+    sequence : Bunch
+        One motion sequence; the sequences are sorted by name.
+
+        name : str
+            Name of the sequence.
+        data : ndarray of shape (n_points, 2 * n_frames)
+            Normalized image coordinates of the points: x and y in the first frame, x and y in the second, ...
+        labels : ndarray of shape (n_points,)
+            Motion of each point: 0, 1, ...
+        n_motions : int
+            Number of motions.
+        category : {"checkerboard", "traffic", "articulated"}
+            Kind of sequence.
     """
     root = Path(root)
     files = sorted(path for path in root.glob("*/*_truth.mat") if path.name == f"{path.parent.name}_truth.mat")
     if not files:
-        msg = f"root={str(root)!r} holds no <sequence>/<sequence>_truth.mat, the layout of Hopkins 155"
+        msg = (
+            f"root={str(root)!r} contains no file <sequence>/<sequence>_truth.mat; "
+            "it must have the layout of Hopkins 155"
+        )
         raise InvalidInputError(msg)
     return map(_read_sequence, files)
 
 
 def load_faces(path: str | os.PathLike[str]) -> Bunch:
-    """Read the images of the paper's face experiment.
+    """Read the images of the face experiment of the paper.
+
+    The data is not part of the package.
 
     Parameters
     ----------
-    path : path of an .npz file
-        With the arrays ``faces`` (persons, images, height, width), as from Extended Yale B, and
-        ``background`` (images, height, width), as from the Google background of Caltech 101. The data is
-        not shipped.
+    path : path-like
+        An .npz file with the arrays ``faces`` of shape (n_persons, n_images, height, width), for example from
+        Extended Yale B, and ``background`` of shape (n_images, height, width), for example from the Google
+        background of Caltech 101.
 
     Returns
     -------
-    Bunch
-        ``faces`` (persons, images, height * width) and ``background`` (images, height * width), float64,
-        each image a row, in grey levels.
+    images : Bunch
+        faces : ndarray of shape (n_persons, n_images, height * width)
+            Gray levels of the faces, as float64.
+        background : ndarray of shape (n_images, height * width)
+            Gray levels of the background images, as float64.
     """
     with np.load(path) as archive:
         missing = {"faces", "background"} - set(archive.files)
         if missing:
-            msg = f"path={str(path)!r} lacks the arrays {sorted(missing)}"
+            msg = f"path={str(path)!r} must contain the arrays 'faces' and 'background'; missing: {sorted(missing)}"
             raise InvalidInputError(msg)
         faces, background = archive["faces"], archive["background"]
     return Bunch(
@@ -160,7 +215,7 @@ def load_faces(path: str | os.PathLike[str]) -> Bunch:
 
 def _read_sequence(path: Path) -> Bunch:
     content = scipy.io.loadmat(path)
-    x = content["x"]  # (3, points, frames), homogeneous
+    x = content["x"]  # homogeneous coordinates, (3, n_points, n_frames)
     motions, labels = np.unique(content["s"].ravel(), return_inverse=True)
     name = path.parent.name
     return Bunch(
@@ -173,7 +228,7 @@ def _read_sequence(path: Path) -> Bunch:
 
 
 def _category(name: str) -> str:
-    """Return the category of a sequence, which follows from its name."""
+    """Return the category of a sequence, given its name."""
     if re.match(r"[12](R|RT|T)\d|three-cars", name):
         return "checkerboard"
     return "traffic" if re.match(r"cars|truck|kanatani[12](_|$)", name) else "articulated"
@@ -202,13 +257,13 @@ def _singular_values(given: npt.ArrayLike | None, n_components: int, n_inliers: 
     if values.shape == (2,):
         values = np.linspace(values[0], values[1], n_components)
     if values.shape != (n_components,) or not np.isfinite(values).all() or not (values > 0).all():
-        msg = f"singular_values={given!r} must be n_components={n_components} positive numbers, or (low, high)"
+        msg = f"singular_values={given!r} must be n_components={n_components} positive numbers or a pair (low, high)"
         raise InvalidInputError(msg)
     return values
 
 
 def _orthonormal_rows(rng: np.random.Generator, count: int, length: int) -> Matrix:
-    """Return random rows, orthonormal as far as the space has room; the others are zero."""
+    """Return `count` random rows; the first `length` of them are orthonormal, any others are zero."""
     rows = np.zeros((count, length))
     q, r = np.linalg.qr(rng.standard_normal((length, min(count, length))))
     rows[: q.shape[1]] = (q * np.where(np.diag(r) < 0, -1.0, 1.0)).T
@@ -218,7 +273,7 @@ def _orthonormal_rows(rng: np.random.Generator, count: int, length: int) -> Matr
 def _with_outliers(
     rng: np.random.Generator, inliers: Matrix, n_outliers: int, noise: float
 ) -> tuple[Matrix, npt.NDArray[np.intp]]:
-    """Inliers with noise, then outliers, shuffled; and where each came from."""
+    """Add noise and outliers and shuffle; return the samples and their indices before the shuffle."""
     scale = float(np.sqrt(np.mean(inliers**2))) if inliers.size else 1.0
     n_features = inliers.shape[1]
     if noise:

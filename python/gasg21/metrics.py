@@ -1,4 +1,4 @@
-"""How good an answer is, when the truth is known."""
+"""Metrics that compare a result with the known truth."""
 
 from __future__ import annotations
 
@@ -15,15 +15,21 @@ __all__ = ["clustering_error", "relative_residual", "subspace_angle"]
 
 
 def subspace_angle(A: npt.ArrayLike, B: npt.ArrayLike) -> float:
-    """Largest principal angle between the row spaces of A and B, in radians.
+    """Return the largest principal angle between the row spaces of A and B.
 
-    Accurate for tiny angles too (the arc cosine of the usual formula answers 0 below 1e-8). The rows
-    need not be orthonormal. For different dimensions it is the largest of the min(d_A, d_B) angles.
+    It is accurate for tiny angles, too. (The usual formula, an arc cosine, returns 0 for angles below 1e-8.)
 
     Parameters
     ----------
-    A, B : array-like of shapes (d_A, n) and (d_B, n)
-        Bases, one vector per row, as in ``components_``.
+    A : array-like of shape (d_A, n_features)
+        Basis of the first subspace, one vector per row, as in ``components_``. The rows need not be orthonormal.
+    B : array-like of shape (d_B, n_features)
+        Basis of the second subspace.
+
+    Returns
+    -------
+    angle : float
+        Angle in radians. For different dimensions it is the largest of the min(d_A, d_B) principal angles.
 
     Examples
     --------
@@ -32,25 +38,32 @@ def subspace_angle(A: npt.ArrayLike, B: npt.ArrayLike) -> float:
     """
     A, B = _rows("A", A), _rows("B", B)
     if A.shape[1] != B.shape[1]:
-        msg = f"A and B have {A.shape[1]} and {B.shape[1]} columns; both must lie in the same space"
+        msg = f"A has {A.shape[1]} columns and B has {B.shape[1]}; they must have the same number of columns"
         raise InvalidInputError(msg)
     for name, array in (("A", A), ("B", B)):
         if not array.any():
-            msg = f"{name} is zero everywhere; it must span a subspace"
+            msg = f"{name} of shape {array.shape} is zero everywhere; it must span a subspace"
             raise InvalidInputError(msg)
     return float(np.max(subspace_angles(A.T, B.T)))
 
 
 def clustering_error(y_true: npt.ArrayLike, y_pred: npt.ArrayLike, outlier_label: Any = None) -> float:
-    """Fraction of samples in the wrong cluster, under the best matching of labels.
+    """Return the fraction of samples in the wrong cluster, under the best matching of labels.
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_samples,)
-        Labels of any kind.
-    outlier_label : optional
-        Samples whose true label is this one are left out of the count; others that are predicted to be
-        outliers count as wrong.
+    y_true : array-like of shape (n_samples,)
+        True labels, of any type.
+    y_pred : array-like of shape (n_samples,)
+        Predicted labels, of any type.
+    outlier_label : object, optional
+        Label of outliers. True outliers are not counted. Other samples that are predicted to be outliers count as
+        errors.
+
+    Returns
+    -------
+    error : float
+        Fraction of the counted samples that are wrong, in [0, 1].
 
     Examples
     --------
@@ -59,7 +72,10 @@ def clustering_error(y_true: npt.ArrayLike, y_pred: npt.ArrayLike, outlier_label
     """
     true, predicted = np.asarray(y_true), np.asarray(y_pred)
     if true.ndim != 1 or true.shape != predicted.shape or not len(true):
-        msg = f"y_true and y_pred have shapes {true.shape} and {predicted.shape}; both must be (n_samples,), not empty"
+        msg = (
+            f"y_true has shape {true.shape} and y_pred has shape {predicted.shape}; "
+            "both must have shape (n_samples,) and must not be empty"
+        )
         raise InvalidInputError(msg)
     if outlier_label is not None:
         keep = true != outlier_label
@@ -77,21 +93,40 @@ def clustering_error(y_true: npt.ArrayLike, y_pred: npt.ArrayLike, outlier_label
 
 
 def relative_residual(true: npt.ArrayLike, rec: npt.ArrayLike) -> float:
-    """Frobenius norm of ``true - rec`` over that of ``true``: the error of a recovered matrix."""
+    """Return the relative error of a recovered matrix in Frobenius norm, ``|true - rec| / |true|``.
+
+    Parameters
+    ----------
+    true : array-like of shape (n_samples, n_features)
+        True matrix, not zero.
+    rec : array-like of shape (n_samples, n_features)
+        Recovered matrix.
+
+    Returns
+    -------
+    error : float
+        Relative error.
+
+    Examples
+    --------
+    >>> relative_residual([[3.0, 4.0]], [[3.0, 4.5]])
+    0.1
+    """
     true, rec = np.asarray(true, np.float64), np.asarray(rec, np.float64)
     if true.shape != rec.shape:
-        msg = f"true and rec have shapes {true.shape} and {rec.shape}; they must be equal"
+        msg = f"true has shape {true.shape} and rec has shape {rec.shape}; the shapes must be equal"
         raise InvalidInputError(msg)
     norm = np.linalg.norm(true)
     if norm == 0:
-        msg = "true must not be zero everywhere"
+        msg = f"true of shape {true.shape} is zero everywhere; at least one entry must be nonzero"
         raise InvalidInputError(msg)
     return float(np.linalg.norm(true - rec) / norm)
 
 
 def _rows(name: str, value: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Return a basis as a float64 array."""
     array = np.asarray(value, np.float64)
     if array.ndim != 2 or array.size == 0 or not np.isfinite(array).all():
-        msg = f"{name} of shape {array.shape} must be a non-empty 2-d array of finite numbers"
+        msg = f"{name} has shape {array.shape}; it must be a nonempty 2-d array of finite numbers"
         raise InvalidInputError(msg)
     return array

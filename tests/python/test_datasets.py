@@ -1,4 +1,4 @@
-"""The generators make what their docstrings say, and the readers read it."""
+"""The generators return what their docstrings say, and the readers read their formats."""
 
 import os
 
@@ -79,7 +79,7 @@ def test_union_of_subspaces():
         ({"outlier_fraction": 1.5}, r"outlier_fraction=1.5 must be a number in \[0, 1\]"),
         ({"observed_fraction": 0}, r"observed_fraction=0 must be a number in \(0, 1\]"),
         ({"noise": -1}, "noise=-1"),
-        ({"singular_values": [1, 2, 3, 4]}, "singular_values=.* must be n_components=3 positive"),
+        ({"singular_values": [1, 2, 3, 4]}, "singular_values=.* must be n_components=3 positive numbers or a pair"),
         ({"singular_values": [1, 2, -3]}, "singular_values"),
     ],
 )
@@ -89,13 +89,13 @@ def test_bad_arguments_are_named(arguments, message):
         make_low_rank(**{**good, **arguments})
 
 
-def test_no_clusters_is_refused():
+def test_zero_clusters_are_refused():
     with pytest.raises(InvalidInputError, match="n_clusters=0"):
         make_union_of_subspaces(10, 8, 3, 0)
 
 
 def write_sequence(root, name, labels, frames=3):
-    """A sequence as Hopkins 155 has it, whose point p is at (100 p + f, -100 p - f) in frame f."""
+    """Write a sequence in the format of Hopkins 155; point p is at (100 p + f, -100 p - f) in frame f."""
     points, frame = np.arange(len(labels))[:, None], np.arange(frames)
     x = np.stack([100.0 * points + frame, -100.0 * points - frame, np.ones((len(labels), frames))])
     (root / name).mkdir()
@@ -135,7 +135,7 @@ def test_hopkins_category_follows_from_the_name(tmp_path, name, category):
 
 
 def test_a_directory_without_sequences_is_refused(tmp_path):
-    with pytest.raises(InvalidInputError, match="layout of Hopkins 155"):
+    with pytest.raises(InvalidInputError, match="must have the layout of Hopkins 155"):
         load_hopkins155(tmp_path)
 
 
@@ -150,11 +150,11 @@ def test_faces_are_rows_of_floats(tmp_path):
 
 def test_a_file_without_faces_is_refused(tmp_path):
     np.savez(tmp_path / "other.npz", faces=np.zeros((1, 1, 2, 2)))
-    with pytest.raises(InvalidInputError, match="background"):
+    with pytest.raises(InvalidInputError, match=r"must contain the arrays .*missing: \['background'\]"):
         load_faces(tmp_path / "other.npz")
 
 
-@pytest.mark.skipif("GASG21_DATA" not in os.environ, reason="GASG21_DATA does not point at Hopkins 155")
+@pytest.mark.skipif("GASG21_DATA" not in os.environ, reason="set GASG21_DATA to a directory that contains hopkins155")
 def test_the_real_sequences_have_two_or_three_motions():
     for sequence in load_hopkins155(os.path.join(os.environ["GASG21_DATA"], "hopkins155")):
         assert sequence.n_motions in (2, 3)

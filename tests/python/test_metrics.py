@@ -1,4 +1,4 @@
-"""Metrics against cases whose answer is known."""
+"""Metrics: cases with a known value."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ def test_angle_between_lines(angle):
     assert subspace_angle([[2.0, 0, 0]], [[np.cos(angle), np.sin(angle), 0]]) == pytest.approx(angle, rel=1e-14, abs=0)
 
 
-def test_angle_is_that_of_the_spaces_not_of_the_bases(rng):
+def test_angle_depends_on_the_spaces_not_on_the_bases(rng):
     A = rng.standard_normal((3, 10))
     mixed = rng.standard_normal((3, 3)) @ A
     assert subspace_angle(A, mixed) < 1e-13
@@ -26,7 +26,7 @@ def test_angle_of_a_contained_space_is_zero(rng):
 
 
 @pytest.mark.parametrize(("A", "B"), [([[1, 0]], [[1, 0, 0]]), ([1, 0], [1, 0]), ([[np.nan, 1]], [[1, 0]])])
-def test_angle_refuses_nonsense(A, B):
+def test_angle_refuses_invalid_bases(A, B):
     with pytest.raises(InvalidInputError):
         subspace_angle(A, B)
 
@@ -45,7 +45,7 @@ def test_clustering_error(true, predicted, error):
     assert clustering_error(true, predicted) == pytest.approx(error)
 
 
-def test_clustering_error_leaves_true_outliers_out():
+def test_clustering_error_ignores_true_outliers():
     true = [0, 0, 1, 1, -1, -1]
     assert clustering_error(true, [1, 1, 0, 0, 0, 1], outlier_label=-1) == 0
     assert clustering_error(true, [1, -1, 0, 0, 0, 1], outlier_label=-1) == 0.25
@@ -53,8 +53,8 @@ def test_clustering_error_leaves_true_outliers_out():
     assert clustering_error([-1, -1], [0, -1], outlier_label=-1) == 0
 
 
-def test_clustering_error_refuses_other_lengths():
-    with pytest.raises(InvalidInputError, match=r"\(2,\) and \(3,\)"):
+def test_clustering_error_refuses_different_lengths():
+    with pytest.raises(InvalidInputError, match=r"y_true has shape \(2,\) and y_pred has shape \(3,\)"):
         clustering_error([0, 1], [0, 1, 1])
 
 
