@@ -1,9 +1,9 @@
-"""The polish over data that lies in blocks, on one disk or on many machines.
+"""The polish for data in blocks, on one disk or on many machines.
 
-Everything that a pass of the polish needs of the data is a sum over samples. A round is: every block
-returns its `block_sums` for a subspace and a scatter that all of them know; the sums are added; `new_basis`
-makes the next subspace and scatter of them. The result does not depend on how the data is divided, up to
-rounding, and adding in a fixed order makes it the same to the bit.
+A pass of the polish needs only sums over samples. In each round, all blocks have the same subspace and scatter.
+`block_sums` computes the sums of one block, the caller adds the sums of all blocks, and `new_basis` computes the next
+subspace and scatter. Up to rounding, the result does not depend on how the data is divided. If the sums are added in
+a fixed order, the result is reproducible bit by bit.
 
 >>> import numpy as np
 >>> from gasg21 import GASG21
@@ -11,7 +11,7 @@ rounding, and adding in a fixed order makes it the same to the bit.
 >>> from gasg21.datasets import make_low_rank
 >>> from gasg21.metrics import subspace_angle
 >>> data = make_low_rank(4000, 100, 3, outlier_fraction=0.6, observed_fraction=0.7, random_state=0)
->>> blocks = np.split(data.data, 4)                          # each of them could be far away
+>>> blocks = np.split(data.data, 4)                          # they could lie on different machines
 >>> components = GASG21(3, random_state=0).partial_fit(blocks[0]).components_
 >>> scatter = None
 >>> for _ in range(8):
@@ -39,21 +39,45 @@ __all__ = ["BlockSums", "Scatter", "block_sums", "new_basis"]
 
 @dataclass(frozen=True)
 class Scatter:
-    """The scatter of the inliers: of their weights, and of their residuals per degree of freedom."""
+    """The scatter of the inliers.
 
-    C: Array  # (d, d)
+    Attributes
+    ----------
+    C : ndarray of shape (d, d)
+        Scatter of the weights of the inliers in the basis.
+    s : float
+        Scatter of their residuals, per degree of freedom.
+    """
+
+    C: Array
     s: float
 
 
 @dataclass(frozen=True)
 class BlockSums:
-    """What a block contributes to a round; add those of several blocks."""
+    """The sums of one block in a round. The sums of several blocks can be added.
 
-    C: Array  # (d, d), sum of omega w w'
+    Each sample has a weight, omega, which is small for outliers.
+
+    Attributes
+    ----------
+    C : ndarray of shape (d, d)
+        Sum of omega w w', where w are the weights of a sample in the basis.
+    s : float
+        Sum of omega times the squared residual per degree of freedom.
+    weight : float
+        Sum of omega.
+    rows : ndarray of shape (n_features, d (d + 1) / 2 + d)
+        Normal equations of each feature.
+    information : ndarray of shape (d, d)
+        Information matrix, for `estimated_angle`.
+    """
+
+    C: Array
     s: float
     weight: float
-    rows: Array  # (n, d (d + 1) / 2 + d), the normal equations of each feature
-    information: Array  # (d, d)
+    rows: Array
+    information: Array
 
     def __add__(self, other: BlockSums) -> BlockSums:
         """Return the sums over both blocks."""
@@ -67,24 +91,24 @@ class BlockSums:
 
     @property
     def scatter(self) -> Scatter:
-        """The scatter that follows from these sums."""
+        """The scatter of the inliers, from these sums."""
         if not self.weight > 0:
-            msg = "no sample of the blocks can be used"
+            msg = "no sample of the blocks can be used: each is zero or has too few observed entries"
             raise InvalidInputError(msg)
         return Scatter(self.C / self.weight, max(self.s / self.weight, 1e-34))
 
     @property
     def estimated_angle(self) -> float:
-        """Standard error of the largest angle between the round's subspace and the truth."""
+        """Standard error of the largest angle between the subspace of the round and the true subspace, in radians."""
         smallest = float(np.linalg.eigvalsh(self.information)[0])
         return min(np.sqrt(len(self.rows) / smallest), np.pi / 2) if smallest > 0 else np.pi / 2
 
 
-class _Door(BaseEstimator):  # type: ignore[misc]
-    """What `check_samples` wants to know of an estimator."""
+class _BlockValidation(BaseEstimator):  # type: ignore[misc]
+    """The parameters that `check_samples` reads from an estimator."""
 
     on_bad, absent = "raise", "missing"
-    n_jobs = 1  # blocks are summed side by side
+    n_jobs = 1  # the caller sums blocks in parallel
 
 
 def block_sums(components: Array, X: Any, scatter: Scatter | None = None, mask: Any = None) -> BlockSums:
@@ -93,33 +117,60 @@ def block_sums(components: Array, X: Any, scatter: Scatter | None = None, mask: 
     Parameters
     ----------
     components : ndarray of shape (n_components, n_features)
-        Orthonormal basis of the round, float64 or float32.
+        Basis of the round, with orthonormal rows, float64 or float32.
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        The block, as for `gasg21.GASG21.fit`.
+        Samples of the block, as for `gasg21.GASG21.fit`.
     scatter : Scatter, optional
-        That of the round; None in the first one.
-    mask : bool array of the shape of X, optional
-        True = observed.
+        Scatter of the round; None in the first round.
+    mask : bool array of shape (n_samples, n_features), optional
+        True where an entry is observed.
+
+    Returns
+    -------
+    sums : BlockSums
+        Sums over the samples of the block.
     """
     components = _check_components(components)
-    samples = check_samples(_Door(), X, mask, reset=True, dtype=components.dtype)
+    samples = check_samples(_BlockValidation(), X, mask, reset=True, dtype=components.dtype)
     if samples.n_features != components.shape[1]:
-        msg = f"X has {samples.n_features} features; it must have {components.shape[1]}, as components"
+        msg = f"X has {samples.n_features} features; it must have {components.shape[1]}, as many as components"
         raise InvalidInputError(msg)
     function = _core.block_sums64 if components.dtype == np.float64 else _core.block_sums32
     C, s = (None, 0.0) if scatter is None else (np.asarray(scatter.C, np.float64), scatter.s)
     d = len(components)
     if C is not None and (C.shape != (d, d) or not np.isfinite(C).all() or not s > 0):
-        msg = f"scatter must hold a finite {(d, d)} matrix and a positive number, not {C.shape} and {s!r}"
+        msg = (
+            f"scatter has C of shape {C.shape} and s={s!r}; C must be a finite matrix of shape {(d, d)}, "
+            "and s must be positive"
+        )
         raise InvalidInputError(msg)
     parts = [BlockSums(*function(components, b.payload, b.mask, C, s)) for b in samples.blocks()]
     return sum(parts[1:], parts[0])
 
 
 def new_basis(components: Array, sums: BlockSums, scatter: Scatter | None) -> tuple[Array, Scatter, float]:
-    """Return the next subspace, its scatter, and the angle between this subspace and that of the round.
+    """Compute the subspace and the scatter of the next round.
 
-    The first round (``scatter=None``) only finds the scatter: its samples all counted alike.
+    The first round (``scatter=None``) gives all samples the same weight. It only estimates the scatter and keeps the
+    subspace.
+
+    Parameters
+    ----------
+    components : ndarray of shape (n_components, n_features)
+        Basis of the round, with orthonormal rows.
+    sums : BlockSums
+        Sum of the `block_sums` of all blocks.
+    scatter : Scatter or None
+        Scatter of the round; None in the first round.
+
+    Returns
+    -------
+    components : ndarray of shape (n_components, n_features)
+        Basis of the next round.
+    scatter : Scatter
+        Scatter of the next round.
+    change : float
+        Largest angle between the two subspaces, in radians; pi / 2 in the first round.
     """
     components = _check_components(components)
     following = sums.scatter
@@ -135,11 +186,15 @@ def _check_components(components: Array) -> Array:
     components = np.asarray(components)
     if components.ndim != 2 or components.dtype not in (np.float64, np.float32):
         msg = (
-            f"components has shape {components.shape} and dtype {components.dtype}; it must be 2-d, float64 or float32"
+            f"components has shape {components.shape} and dtype {components.dtype}; "
+            "it must be a 2-d array of dtype float64 or float32"
         )
         raise InvalidInputError(msg)
     components = np.ascontiguousarray(components)
-    if not _core.orthonormality_error(components) < 1e-3:
-        msg = "components must have orthonormal rows"
+    error = _core.orthonormality_error(components)
+    if not error < 1e-3:
+        msg = (
+            f"components must have orthonormal rows; components @ components.T differs from the identity by {error:.1e}"
+        )
         raise InvalidInputError(msg)
     return components
