@@ -1,4 +1,4 @@
-"""``python -m gasg21``."""
+"""Entry point of ``python -m gasg21``."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The command line: the demo, and where the C++ library is."""
+"""The command line: run the demo, print the directories of the C++ library."""
 
 from __future__ import annotations
 
@@ -10,23 +10,36 @@ from gasg21._support.embedding import get_cmake_dir, get_include, get_pkgconfig_
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code."""
+    """Run the command line.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Arguments; by default those of the process.
+
+    Returns
+    -------
+    code : int
+        Exit code.
+    """
     parser = argparse.ArgumentParser(prog="gasg21", description="Robust subspace recovery.")
     parser.add_argument("--version", action="version", version=f"gasg21 {__version__}")
-    parser.add_argument("--cmake-dir", action="store_true", help="print the value for gasg21_DIR in CMake")
+    parser.add_argument("--cmake-dir", action="store_true", help="print the directory for gasg21_DIR in CMake")
     parser.add_argument("--include-dir", action="store_true", help="print the directory of the C++ headers")
     parser.add_argument("--pkgconfig-dir", action="store_true", help="print the directory for PKG_CONFIG_PATH")
     commands = parser.add_subparsers(dest="command")
-    demo = commands.add_parser("demo", help="recover a subspace from very dirty data, with a table and a picture")
-    demo.add_argument("--output", default="gasg21-demo.png", help="the picture (default: %(default)s)")
-    demo.add_argument("--seed", type=int, default=0, help="of the synthetic data (default: %(default)s)")
+    demo = commands.add_parser(
+        "demo", help="recover a subspace from data with outliers and missing entries; print a table, draw a picture"
+    )
+    demo.add_argument("--output", default="gasg21-demo.png", help="file for the picture (default: %(default)s)")
+    demo.add_argument("--seed", type=int, default=0, help="seed of the synthetic data (default: %(default)s)")
     options = parser.parse_args(arguments)
-    places = {"cmake_dir": get_cmake_dir, "include_dir": get_include, "pkgconfig_dir": get_pkgconfig_dir}
-    asked = [place for name, place in places.items() if getattr(options, name)]
-    for place in asked:
-        print(place())
+    directories = {"cmake_dir": get_cmake_dir, "include_dir": get_include, "pkgconfig_dir": get_pkgconfig_dir}
+    requested = [directory for name, directory in directories.items() if getattr(options, name)]
+    for directory in requested:
+        print(directory())
     if options.command is None:
-        if not asked:
+        if not requested:
             parser.print_help()
         return 0
     from gasg21.demo import run_demo

@@ -1,4 +1,4 @@
-"""``python -m gasg21 demo``: very dirty data, three methods, a table and a picture."""
+"""The demo, ``python -m gasg21 demo``: three methods on data with many outliers, a table and a picture."""
 
 from __future__ import annotations
 
@@ -23,15 +23,23 @@ class _Row(NamedTuple):
     name: str
     angle: float
     seconds: float
-    flagged: Array  # who is called an outlier
+    flagged: Array  # True for samples that the method calls outliers
 
 
 def run_demo(output: str, seed: int) -> None:
-    """Recover a subspace, print a table, write a picture to ``output``."""
+    """Recover a subspace by three methods, print a table and write a picture.
+
+    Parameters
+    ----------
+    output : str
+        File for the picture.
+    seed : int
+        Seed of the synthetic data and of the methods.
+    """
     plt = _matplotlib()
     print(
-        f"{N_SAMPLES} samples of {N_FEATURES} features on a subspace of dimension {N_COMPONENTS}; "
-        f"{OUTLIERS:.0%} of them garbage, {1 - OBSERVED:.0%} of the entries missing.\n"
+        f"{N_SAMPLES} samples with {N_FEATURES} features; the inliers lie on a subspace of dimension {N_COMPONENTS}. "
+        f"{OUTLIERS:.0%} of the samples are outliers, {1 - OBSERVED:.0%} of the entries are missing.\n"
     )
     problem = make_low_rank(
         N_SAMPLES,
@@ -56,21 +64,21 @@ def run_demo(output: str, seed: int) -> None:
     convergence, residuals = figure.add_subplot(1, 3, 1), figure.add_subplot(1, 3, 2)
     sphere = figure.add_subplot(1, 3, 3, projection="3d")
     plotting.plot_convergence(convergence, *_convergence(problem, seed))
-    convergence.set_title(f"{OUTLIERS:.0%} outliers, {1 - OBSERVED:.0%} missing: who gets there")
+    convergence.set_title(f"{OUTLIERS:.0%} outliers, {1 - OBSERVED:.0%} missing: convergence")
     plotting.plot_residuals(residuals, -model.score_samples(problem.data), problem.inlier, -model.offset_)
-    residuals.set_title("Inliers and outliers separate")
+    residuals.set_title("Residuals separate inliers from outliers")
     plotting.plot_sphere(sphere, *_sphere(seed))
-    sphere.set_title("In R³: a plane is a circle on the sphere")
+    sphere.set_title("In R³ a plane is a circle on the sphere")
     figure.savefig(output, dpi=110)
     plt.close(figure)
-    print(f"\nThe picture is in {output}.")
+    print(f"\nWrote the picture to {output}.")
 
 
 def _matplotlib() -> Any:
     try:
         import matplotlib
     except ImportError as error:
-        msg = "the demo needs matplotlib: pip install 'gasg21[plot]'"
+        msg = "the demo needs matplotlib; install it with: pip install 'gasg21[plot]'"
         raise ImportError(msg) from error
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
@@ -82,7 +90,7 @@ def _measure(name: str, problem: Any, fit: Callable[[], Array]) -> _Row:
     start = time.perf_counter()
     components = fit()
     seconds = time.perf_counter() - start
-    # The same rule for all: an outlier is as far from the subspace as a random direction would be.
+    # The same rule for all methods: an outlier is as far from the subspace as a random direction.
     residuals = _core.project64(components, problem.data)[1]
     flagged = residuals > -null_offset(OBSERVED * N_FEATURES, N_COMPONENTS)
     return _Row(name, subspace_angle(components, problem.basis), seconds, flagged)
@@ -100,7 +108,7 @@ def _print_table(rows: list[_Row], inlier: Array) -> None:
 
 
 def _leading(X: Array) -> Array:
-    """Principal directions of X, not centred."""
+    """Return the principal directions of X, without centering."""
     from sklearn.utils.extmath import randomized_svd
 
     return np.ascontiguousarray(randomized_svd(X, N_COMPONENTS, random_state=0)[2])
@@ -112,28 +120,28 @@ def _spherized(X: Array) -> Array:
 
 
 def _convergence(problem: Any, seed: int) -> tuple[Array, dict[str, Array]]:
-    """Angles along the same shuffled stream, for GASG21, the paper's, with the classic step, and GROUSE."""
+    """Return the numbers of samples used and the angles of four methods on the same shuffled stream."""
     models = {
-        # (without the bound that keeps a stream able to follow a change)
+        # The default max_level keeps the step large enough to follow a change. This stream does not change.
         "GASG21": GASG21(N_COMPONENTS, step_size=AdaptiveStep(max_level=64), random_state=seed),
         "GASG21 as in the paper": GASG21(N_COMPONENTS, scaling=False, random_state=seed),
         "GASG21-DM (diminishing step)": GASG21(N_COMPONENTS, scaling=False, step_size="diminishing", random_state=seed),
         "GROUSE (squared loss)": GROUSE(N_COMPONENTS, random_state=seed),
     }
     rng = np.random.default_rng(seed)
-    chunk, passes = 250, 6
+    batch, passes = 250, 6
     angles: dict[str, list[float]] = {name: [np.pi / 2] for name in models}
     for _ in range(passes):
-        for rows in np.split(rng.permutation(N_SAMPLES), N_SAMPLES // chunk):
+        for rows in np.split(rng.permutation(N_SAMPLES), N_SAMPLES // batch):
             for name, model in models.items():
                 model.partial_fit(problem.data[rows])
                 angles[name].append(subspace_angle(model.components_, problem.basis))
-    n_vectors = chunk * np.arange(passes * N_SAMPLES // chunk + 1)
+    n_vectors = batch * np.arange(passes * N_SAMPLES // batch + 1)
     return n_vectors, {name: np.array(values) for name, values in angles.items()}
 
 
 def _sphere(seed: int) -> tuple[Array, Array, Array, Array]:
-    """Return the paper's example: 75 % of the points on a plane in R^3, spherized."""
+    """Return the example of the paper: spherized points in R^3, 75 % of them on a plane, and two bases."""
     problem = make_low_rank(400, 3, 2, outlier_fraction=0.25, random_state=seed)
     start = GASG21(2, random_state=seed + 1).partial_fit(problem.data[:1]).components_
     model = GASG21(2, init=start, random_state=seed)

@@ -1,7 +1,7 @@
-"""What gasg21 raises and warns with.
+"""Exceptions and warnings.
 
-Bad input raises `InvalidInputError`, a `ValueError`; whatever scikit-learn's own validation refuses
-is a `ValueError` or `TypeError` as everywhere in scikit-learn.
+Invalid input raises `InvalidInputError`, which is a `ValueError`. Input that the validation of scikit-learn refuses
+raises `ValueError` or `TypeError`, as in scikit-learn.
 """
 
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -12,4 +12,4 @@ __all__ = ["ConvergenceWarning", "InvalidInputError", "NotFittedError", "Numeric
 
 
 class InvalidInputError(ValueError):
-    """A parameter or an array is not what it must be; the estimator is as it was before."""
+    """A parameter or an array is invalid. The estimator is left unchanged."""

@@ -1,4 +1,4 @@
-"""Pictures of results. Each function draws into matplotlib axes that it is given, and computes nothing new."""
+"""Plots of results. Each function draws into matplotlib axes that the caller provides."""
 
 from __future__ import annotations
 
@@ -16,31 +16,62 @@ INLIER, OUTLIER, ESTIMATE, OTHER = "#c0392b", "#2c3e50", "#2471a3", "#95a5a6"
 
 
 def plot_convergence(ax: Any, n_vectors: Array, angles: Mapping[str, Array]) -> None:
-    """Angle to the truth against the vectors used, one line per method; the first one stands out."""
+    """Plot the angle to the true subspace against the number of samples used, on a logarithmic scale.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        Axes to draw into.
+    n_vectors : ndarray of shape (n_points,)
+        Number of samples used.
+    angles : mapping of str to ndarray of shape (n_points,)
+        Angles in radians, one entry per method. The first method is highlighted.
+    """
     styles = cycle([(ESTIMATE, "-", 2.2), (OTHER, "--", 1.6), (OUTLIER, ":", 1.8), (INLIER, "-.", 1.6)])
     for (name, angle), (color, line, width) in zip(angles.items(), styles, strict=False):
         ax.semilogy(n_vectors, angle, line, color=color, lw=width, label=name)
-    ax.set(xlabel="vectors seen", ylabel="angle to the true subspace [rad]")
+    ax.set(xlabel="samples used", ylabel="angle to the true subspace [rad]")
     ax.grid(alpha=0.3)
     ax.legend(frameon=False, loc="upper right", bbox_to_anchor=(1.0, 0.78), fontsize="small")
 
 
 def plot_residuals(ax: Any, residuals: Array, inlier: Array, threshold: float) -> None:
-    """Histogram of the residuals of inliers and outliers, with the threshold between them."""
+    """Plot histograms of the residuals of inliers and outliers, and the threshold between them.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        Axes to draw into.
+    residuals : ndarray of shape (n_samples,)
+        Residuals of the samples scaled to unit length.
+    inlier : bool ndarray of shape (n_samples,)
+        True for inliers.
+    threshold : float
+        Residual above which a sample counts as an outlier.
+    """
     floor = max(float(np.nanmin(residuals[residuals > 0], initial=1.0)), 1e-17)
     bins = np.geomspace(floor, 1, 60)
     clipped = np.clip(residuals, floor, 1)
     ax.hist(clipped[inlier], bins, color=INLIER, alpha=0.85, label="inliers")
     ax.hist(clipped[~inlier], bins, color=OUTLIER, alpha=0.85, label="outliers")
     ax.axvline(threshold, color=ESTIMATE, lw=1.2, ls="--", label="threshold")
-    ax.set(xscale="log", xlabel="residual of the unit-norm sample", ylabel="samples")
+    ax.set(xscale="log", xlabel="residual of the unit-length sample", ylabel="samples")
     ax.legend(frameon=False, loc="upper center")
 
 
 def plot_sphere(ax: Any, points: Array, inlier: Array, start: Array, found: Array) -> None:
-    """Draw the paper's picture in R^3: spherized samples, and the circles of planes before and after.
+    """Plot samples on the unit sphere in R^3 and two planes as circles, as in the paper.
 
-    `points` is (m, 3) of unit norm; `start` and `found` are (2, 3) orthonormal.
+    Parameters
+    ----------
+    ax : matplotlib Axes3D
+        Axes to draw into.
+    points : ndarray of shape (n_samples, 3)
+        Samples of unit length.
+    inlier : bool ndarray of shape (n_samples,)
+        True for inliers.
+    start, found : ndarray of shape (2, 3)
+        Orthonormal bases of the initial and the recovered plane.
     """
     u, v = np.mgrid[0 : 2 * np.pi : 40j, 0 : np.pi : 20j]
     sphere = (np.cos(u) * np.sin(v), np.sin(u) * np.sin(v), np.cos(v))

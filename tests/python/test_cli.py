@@ -1,4 +1,4 @@
-"""The command line, and what it needs."""
+"""The command line and the demo."""
 
 import subprocess
 import sys
@@ -24,7 +24,7 @@ def run(*arguments, cwd=None):
         ("--pkgconfig-dir", "gasg21.pc"),
     ],
 )
-def test_the_embedding_files_are_where_it_says(flag, file):
+def test_printed_directories_contain_the_embedding_files(flag, file):
     child = run(flag)
     assert child.returncode == 0
     assert (Path(child.stdout.strip()) / file).is_file()
@@ -39,7 +39,7 @@ def test_version():
     assert run("--version").stdout == f"gasg21 {gasg21.__version__}\n"
 
 
-def test_without_arguments_it_helps(capsys):
+def test_without_arguments_it_prints_help(capsys):
     assert main([]) == 0
     assert "demo" in capsys.readouterr().out
 
@@ -53,7 +53,7 @@ def test_demo_prints_a_table_and_draws_a_picture(tmp_path):
     assert "1300 of 1300" in child.stdout.splitlines()[-3]
     picture = matplotlib.image.imread(tmp_path / "gasg21-demo.png")
     assert picture.shape[1] > 1000
-    assert picture[..., :3].std() > 0.05  # something is drawn
+    assert picture[..., :3].std() > 0.05  # the picture is not blank
 
 
 def test_demo_without_matplotlib_names_the_extra(monkeypatch):

@@ -1,4 +1,4 @@
-"""The pictures show what they were given."""
+"""The plots show the data that they are given."""
 
 import matplotlib
 
@@ -18,7 +18,7 @@ def figure():
     plt.close(figure)
 
 
-def test_convergence_draws_one_line_a_method(figure):
+def test_convergence_draws_one_line_per_method(figure):
     ax = figure.add_subplot()
     plotting.plot_convergence(ax, np.arange(3), {"a": np.ones(3), "b": np.array([1, 0.1, 0.01])})
     assert [line.get_label() for line in ax.lines] == ["a", "b"]
@@ -26,7 +26,7 @@ def test_convergence_draws_one_line_a_method(figure):
     np.testing.assert_array_equal(ax.lines[1].get_ydata(), [1, 0.1, 0.01])
 
 
-def test_residuals_counts_every_sample_once(figure):
+def test_residuals_count_every_sample_once(figure):
     ax = figure.add_subplot()
     residuals = np.array([0.0, 1e-13, 1e-12, 0.9, 1.0])
     plotting.plot_residuals(ax, residuals, np.array([True, True, True, False, False]), 0.5)

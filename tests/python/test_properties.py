@@ -1,4 +1,4 @@
-"""Laws that hold for any shape, mask and scale."""
+"""Properties that hold for any shape, mask and scale."""
 
 import numpy as np
 from conftest import paper
@@ -26,7 +26,7 @@ def problems(draw):
 
 @settings(max_examples=200, deadline=None)
 @given(problems())
-def test_the_basis_stays_orthonormal_and_every_row_is_accounted_for(problem):
+def test_the_basis_stays_orthonormal_and_every_row_is_counted(problem):
     X, d, seed = problem
     model = GASG21(d, random_state=seed).partial_fit(X)
     assert _core.orthonormality_error(model.components_) < 1e-12
@@ -37,7 +37,7 @@ def test_the_basis_stays_orthonormal_and_every_row_is_accounted_for(problem):
 
 @settings(max_examples=100, deadline=None)
 @given(problems(), st.data())
-def test_powers_of_two_change_no_bit(problem, data):
+def test_scaling_by_powers_of_two_changes_no_bit(problem, data):
     X, d, seed = problem
     powers = np.array(data.draw(st.lists(st.integers(-900, 900), min_size=len(X), max_size=len(X))))
     plain = GASG21(d, random_state=seed).partial_fit(X)
@@ -47,7 +47,7 @@ def test_powers_of_two_change_no_bit(problem, data):
 
 @settings(max_examples=100, deadline=None)
 @given(problems())
-def test_one_step_is_the_papers_step(problem):
+def test_one_step_equals_the_step_of_the_paper(problem):
     X, d, seed = problem
     usable = [x for x in X if (~np.isnan(x)).sum() > d]
     model = paper(d, random_state=seed)
@@ -55,7 +55,7 @@ def test_one_step_is_the_papers_step(problem):
     for x in usable[:1]:
         kept = np.linalg.svd(U[~np.isnan(x)], compute_uv=False)
         model.partial_fit(x[None])
-        if kept[-1] > 1e-3:  # the oracle solves worse conditioned cases with fewer digits than the core
+        if kept[-1] > 1e-3:  # in worse conditioned cases the oracle is less accurate than the core
             V, _ = reference.gasg21_step(U, x, reference.AdaptiveStepReference())
             assert subspace_angle(V.T, model.components_) < 1e-9
 
@@ -74,7 +74,7 @@ def test_reordering_the_features_reorders_the_basis(problem, shuffle_seed):
 
 @settings(max_examples=60, deadline=None)
 @given(problems())
-def test_completion_keeps_what_was_observed_and_is_idempotent(problem):
+def test_completion_keeps_observed_entries_and_is_idempotent(problem):
     X, d, seed = problem
     model = GASG21(d, random_state=seed).partial_fit(X)
     completed = model.complete(X)

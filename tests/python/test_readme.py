@@ -1,4 +1,4 @@
-"""The README's Python examples run and say what they should; its commands exist."""
+"""The Python examples of the README print the expected results, and its commands and links exist."""
 
 import os
 import re
@@ -28,7 +28,7 @@ def test_the_python_examples(capsys):
     assert found > 0.99
 
 
-def test_the_commands_are_there():
+def test_the_commands_exist():
     commands = [line.split()[0] for block in blocks("console") for line in block.splitlines()]
     assert commands == ["scripts/demo", "scripts/test"]
     for command in [*commands, "scripts/wheel", "scripts/lint"]:
@@ -36,5 +36,5 @@ def test_the_commands_are_there():
 
 
 @pytest.mark.parametrize("path", re.findall(r"\]\(((?!http)[^)]+)\)", README.read_text()))
-def test_links_lead_somewhere(path):
+def test_links_exist(path):
     assert (README.parent / path).exists()

@@ -1,4 +1,4 @@
-"""Contract: every estimator passes all of scikit-learn's own checks."""
+"""Every estimator passes all estimator checks of scikit-learn."""
 
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -9,7 +9,7 @@ from gasg21.baselines import FMS, PCA, REAPER, TME, OutlierPursuit, RobustMD, Sp
 BASELINES = [PCA(), SphericalPCA(), REAPER(), FMS(), TME(), OutlierPursuit(), RobustMD(max_iter=300)]
 
 
-# The checks fit blobs and noise, which lie on no subspace: that a fit says so is right.
+# The checks fit blobs and noise, which lie on no subspace. The fits rightly warn that they do not converge.
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
     [
