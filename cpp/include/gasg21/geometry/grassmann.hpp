@@ -1,5 +1,5 @@
-// Geometry of the Grassmannian: the rank-one gradient, the geodesic step along it, orthonormal
-// bases and the angles between them. Eqs. (7) to (9).
+// Geometry of the Grassmannian: the rank-one gradient, the geodesic step, orthonormal bases and the
+// angles between subspaces. Eqs. (7) to (9).
 #pragma once
 
 #include <algorithm>
@@ -15,15 +15,15 @@
 
 namespace gasg21 {
 
-/// The gradient of one sample's loss is -weight * e w', Eq. (8); it is never formed as a matrix.
+/// The gradient -weight * e w' of the loss of one sample, Eq. (8). It is never formed as a matrix.
 template <class T>
 struct RankOneGradient {
   arma::Col<T> e;     // unit residual, n entries, zero off Omega
   arma::Col<T> w;     // least-squares weights, d entries
-  double weight = 0;  // what the loss makes of the residual; 0 = there is no gradient yet
+  double weight = 0;  // derivative of the loss at the residual; 0 = no gradient yet
 };
 
-/// What is left of a gradient when its direction e is elsewhere.
+/// A gradient whose direction e is stored elsewhere.
 template <class T>
 struct Weights {
   arma::Col<T> w;
@@ -37,8 +37,8 @@ void geodesic_step(arma::Mat<T>& U, const arma::Col<T>& e, const arma::Col<T>& v
                    arma::Col<T>& shift) {
   const double half = std::sin(theta / 2);
   const T along = T(-2 * half * half);  // cos(theta) - 1 without cancellation
-  const T across = T(std::sin(theta));
-  shift = across * e;
+  const T sine = T(std::sin(theta));
+  shift = sine * e;
   kernels::add_times(U.memptr(), U.n_rows, U.n_cols, v.memptr(), along, shift.memptr());
   kernels::add_outer(U.memptr(), U.n_rows, U.n_cols, shift.memptr(), v.memptr());
 }
@@ -51,15 +51,15 @@ T orthonormality_error(const arma::Mat<T>& U) {
     for (uword i = j; i < U.n_cols; ++i) {
       const T product = kernels::dot(U.colptr(i), U.colptr(j), U.n_rows);
       const T error = std::abs(product - T(i == j));
-      if (std::isnan(error)) return error;  // a comparison would lose it
+      if (std::isnan(error)) return error;  // std::max would drop it
       worst = std::max(worst, error);
     }
   return worst;
 }
 
-/// Orthonormalizes the columns of U in their order (Gram-Schmidt, twice, so to full precision); a
-/// column keeps its direction as far as it can, so weights stored beside U keep their signs.
-/// Returns false, with U unspecified, when the columns are dependent.
+/// Orthonormalizes the columns of U in order, by Gram-Schmidt. Each projection runs twice, for full
+/// precision. R in U_old = U R has a positive diagonal, so weights stored beside U keep their
+/// signs. Returns false if the columns are dependent; U is then unspecified.
 template <class T>
 bool orthonormalize(arma::Mat<T>& U) {
   const uword n = U.n_rows;
@@ -68,9 +68,9 @@ bool orthonormalize(arma::Mat<T>& U) {
     T* u = U.colptr(c);
     const T largest = arma::abs(U.col(c)).max();
     if (!(largest > 0) || !std::isfinite(largest)) return false;
-    U.col(c) /= largest;  // so that no square overflows
+    U.col(c) /= largest;  // prevents overflow of the squares
     const T before = std::sqrt(kernels::dot(u, u, n));
-    for (int twice = 0; twice < 2; ++twice) {
+    for (int time = 0; time < 2; ++time) {
       kernels::transpose_times(U.memptr(), n, c, u, products.data());
       kernels::add_times(U.memptr(), n, c, products.data(), T(-1), u);
     }
@@ -85,38 +85,39 @@ bool orthonormalize(arma::Mat<T>& U) {
 /// A uniformly random d-dimensional subspace of R^n, as an orthonormal basis.
 template <class T>
 arma::Mat<T> random_basis(uword n, uword d, Random& random) {
-  require(d <= n, "d = ", d, " independent vectors do not fit into n = ", n, " dimensions");
+  require(d <= n, "d = ", d, " must be at most n = ", n);
   arma::Mat<T> U(n, d);
-  do {  // a Gaussian matrix is dependent with probability 0
+  do {  // the columns are dependent with probability 0
     random.normals(U.memptr(), U.n_elem);
   } while (!orthonormalize(U));
   return U;
 }
 
 /// The principal angles between the spans of two orthonormal bases, in radians, largest first.
-/// Angles below pi / 4 come from their sine: the arc cosine answers 0 below 1e-8.
+/// Angles below pi / 4 come from their sine, because the arc cosine returns 0 for angles below
+/// 1e-8.
 template <class T>
 arma::Col<T> principal_angles(const arma::Mat<T>& A, const arma::Mat<T>& B) {
   require(A.n_rows == B.n_rows, "the bases have ", A.n_rows, " and ", B.n_rows,
-          " rows; both must lie in the same space");
+          " rows; they must have the same number of rows");
   if (A.n_cols < B.n_cols) return principal_angles(B, A);
   const arma::Mat<T> cosines = A.t() * B;
   const arma::Mat<T> off = B - A * cosines;
   const arma::Col<T> c = singular_values(cosines), s = singular_values(off);
   arma::Col<T> angles(B.n_cols);
-  for (uword i = 0; i < B.n_cols; ++i) {  // cosines fall, so the last one belongs to s[0]
+  for (uword i = 0; i < B.n_cols; ++i) {  // cosines descend: the last one belongs to s[0]
     const T sine = std::min(s[i], T(1)), cosine = std::min(c[B.n_cols - 1 - i], T(1));
     angles[i] = sine * sine < T(0.5) ? std::asin(sine) : std::acos(cosine);
   }
   return angles;
 }
 
-/// The largest principal angle between the spans of two orthonormal bases, in radians. In double
-/// whatever T is, and through d x d matrices: it is asked for after each pass.
+/// The largest principal angle between the spans of two orthonormal bases, in radians. It computes
+/// in double for every T. It runs after each pass, so it only decomposes d x d matrices.
 template <class T>
 double largest_angle(const arma::Mat<T>& A, const arma::Mat<T>& B) {
   require(A.n_rows == B.n_rows, "the bases have ", A.n_rows, " and ", B.n_rows,
-          " rows; both must lie in the same space");
+          " rows; they must have the same number of rows");
   if (A.n_cols < B.n_cols) return largest_angle(B, A);
   const arma::mat a = arma::conv_to<arma::mat>::from(A), b = arma::conv_to<arma::mat>::from(B);
   const uword n = a.n_rows, d = b.n_cols;

@@ -1,5 +1,6 @@
-// The one decomposition the library needs, for matrices with few columns. Its own, so that results
-// do not depend on which LAPACK is installed or on its threads, and the Python module needs none.
+// Singular value decomposition of matrices with few columns, the only decomposition that the
+// library needs. It does not use LAPACK, so that results do not depend on the installed LAPACK or
+// on its threads, and the Python module does not need one.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +13,7 @@
 
 namespace gasg21 {
 
-/// A = P diag(s) V' with s falling; a column of P is zero where s is.
+/// A = P diag(s) V' with s in descending order. A column of P is zero if its singular value is.
 template <class T>
 struct ThinSvd {
   arma::Mat<T> P;
@@ -20,8 +21,8 @@ struct ThinSvd {
   arma::Mat<T> V;
 };
 
-/// One-sided Jacobi rotations (Hestenes 1958): slower than LAPACK's SVD for many columns, and more
-/// accurate for small singular values.
+/// Thin SVD by one-sided Jacobi rotations (Hestenes 1958). It is slower than the SVD of LAPACK for
+/// many columns, and more accurate for small singular values.
 template <class T>
 ThinSvd<T> thin_svd(arma::Mat<T> A) {
   const uword n = A.n_rows, k = A.n_cols;
@@ -33,7 +34,7 @@ ThinSvd<T> thin_svd(arma::Mat<T> A) {
       b[i] = s * left + c * right;
     }
   };
-  // What a dot product of n terms can tell from zero, and what is nothing beside the whole of A.
+  // Bounds of rounding errors: of a dot product of n terms, and of a column relative to A.
   const T eps = std::numeric_limits<T>::epsilon();
   const T orthogonal = eps * (4 + std::sqrt(T(n))), negligible = eps * arma::norm(A, "fro");
   bool rotated = true;
@@ -65,14 +66,14 @@ ThinSvd<T> thin_svd(arma::Mat<T> A) {
   return result;
 }
 
-/// The singular values of A, falling.
+/// The singular values of A, in descending order.
 template <class T>
 arma::Col<T> singular_values(const arma::Mat<T>& A) {
   return thin_svd(A).s;
 }
 
-/// The smallest eigenvalue of a symmetric matrix: shifted to be positive definite first, which
-/// costs absolute accuracy of eps times its norm.
+/// The smallest eigenvalue of a symmetric matrix. A shift makes the matrix positive definite first,
+/// so the absolute error is about eps times its norm.
 inline double smallest_eigenvalue(arma::mat A) {
   const double shift = arma::norm(A, "fro");
   A.diag() += shift;

@@ -1,4 +1,4 @@
-// Memory that begins on a cache line, in whole cache lines.
+// Memory that starts on a cache line boundary, and the size of a row block.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,7 @@
 
 namespace gasg21 {
 
+/// Allocator of memory that is aligned to a cache line.
 template <class T>
 struct AlignedAllocator {
   using value_type = T;
@@ -16,7 +17,7 @@ struct AlignedAllocator {
 
   AlignedAllocator() = default;
   template <class U>
-  AlignedAllocator(const AlignedAllocator<U>&) {}  // NOLINT: allocators convert
+  AlignedAllocator(const AlignedAllocator<U>&) {}  // NOLINT: allocators must convert implicitly
 
   T* allocate(std::size_t count) {
     return static_cast<T*>(::operator new(count * sizeof(T), line));
@@ -26,16 +27,17 @@ struct AlignedAllocator {
   friend bool operator!=(const AlignedAllocator&, const AlignedAllocator&) { return false; }
 };
 
+/// Vector whose elements start on a cache line boundary.
 template <class T>
 using Aligned = std::vector<T, AlignedAllocator<T>>;
 
 namespace kernels {
-/// Rows in a row block, whatever the registers: one cache line of them.
+/// Rows of a row block: one cache line, on every instruction set.
 template <class T>
 inline constexpr uword block_rows = 64 / sizeof(T);
 }  // namespace kernels
 
-/// n rounded up to whole blocks of the kernels.
+/// n rounded up to a multiple of the rows of a row block.
 template <class T>
 uword whole_blocks(uword n) {
   return (n + kernels::block_rows<T> - 1) / kernels::block_rows<T> * kernels::block_rows<T>;

@@ -1,8 +1,8 @@
-// The one place that includes Armadillo, with the settings the library relies on.
+// The only file that includes Armadillo. It sets the options that the library needs.
 #pragma once
 
 #if !defined(ARMA_64BIT_WORD)
-#define ARMA_64BIT_WORD  // n * m passes 2^31
+#define ARMA_64BIT_WORD  // n * m can exceed 2^32
 #endif
 
 #include <armadillo>

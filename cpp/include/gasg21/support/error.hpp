@@ -1,5 +1,5 @@
-// How the library says no: std::invalid_argument for what a caller passed, NumericalError for what
-// could not be computed. A sample that cannot be used is neither; it is a StepOutcome.
+// Errors: std::invalid_argument for an invalid argument, NumericalError for a failed computation. A
+// sample that cannot be used is not an error; it is reported as a StepOutcome.
 #pragma once
 
 #include <sstream>
@@ -8,13 +8,13 @@
 
 namespace gasg21 {
 
-/// A decomposition did not succeed, although its input was valid.
+/// A decomposition of a valid matrix failed.
 class NumericalError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Throws std::invalid_argument with the given parts as its message, unless `ok`.
+/// Throws std::invalid_argument unless `ok`. The message is the concatenation of `parts`.
 template <class... Parts>
 void require(bool ok, const Parts&... parts) {
   if (ok) return;

@@ -1,5 +1,5 @@
-// Independent tasks on a few threads. Which thread does a task never changes a result: tasks write
-// to disjoint places, and sums run in an order of their own.
+// Runs independent tasks on several threads. Results do not depend on the number of threads: tasks
+// write to disjoint memory, and sums are added in a fixed order.
 #pragma once
 
 #include <algorithm>
@@ -15,32 +15,35 @@
 
 namespace gasg21 {
 
-/// Thrown by work that has no use for half a result when it was stopped.
+/// Thrown when work was stopped that has no use for a partial result.
 struct Stopped : std::exception {
   const char* what() const noexcept override { return "stopped"; }
 };
 
+/// Runs tasks on up to `n_threads` threads, one of which is the calling thread.
 class Parallel {
  public:
-  /// `stop` is asked now and then by the calling thread; true ends the work at the next task.
+  /// The calling thread calls `stop` after each of its tasks. If it returns true, no further task
+  /// starts.
   explicit Parallel(unsigned n_threads = 1, std::function<bool()> stop = {})
       : n_threads_(std::max(1u, n_threads)), stop_(std::move(stop)) {}
 
-  /// Runs work(task, scratch) for each task in [0, n_tasks), where each thread has its own
-  /// scratch = make_scratch(). False when it was stopped before the end.
+  /// Runs work(task, scratch) for each task in [0, n_tasks). Each thread has its own
+  /// scratch = make_scratch(). Returns false if it was stopped before all tasks were done. An
+  /// exception of a task stops the others and is rethrown.
   template <class MakeScratch, class Work>
   bool for_each(uword n_tasks, MakeScratch&& make_scratch, Work&& work) const {
     std::atomic<uword> next{0}, done{0};
     std::atomic<bool> stopped{false};
     std::exception_ptr error;
     std::atomic<bool> failed{false};
-    const auto loop = [&](bool asks) {
+    const auto loop = [&](bool calls_stop) {
       try {
         auto scratch = make_scratch();
         for (uword task; !stopped && (task = next++) < n_tasks;) {
           work(task, scratch);
           ++done;
-          if (asks && stop_ && stop_()) stopped = true;
+          if (calls_stop && stop_ && stop_()) stopped = true;
         }
       } catch (...) {
         if (!failed.exchange(true)) error = std::current_exception();
@@ -52,7 +55,7 @@ class Parallel {
     try {
       for (uword t = 1; t < std::min<uword>(n_threads_, n_tasks); ++t)
         others.emplace_back(loop, false);
-    } catch (const std::system_error&) {  // no more threads to be had: those there are will do
+    } catch (const std::system_error&) {  // no more threads are available: continue with fewer
     }
     loop(true);
     for (auto& thread : others) thread.join();
@@ -60,7 +63,7 @@ class Parallel {
     return done == n_tasks;
   }
 
-  /// The same, and throws Stopped unless it came to the end.
+  /// Like for_each, but throws Stopped if it was stopped before all tasks were done.
   template <class MakeScratch, class Work>
   void for_all(uword n_tasks, MakeScratch&& make_scratch, Work&& work) const {
     if (!for_each(n_tasks, std::forward<MakeScratch>(make_scratch), std::forward<Work>(work)))

@@ -1,6 +1,6 @@
-// A small seeded generator whose draws are the same on every platform (normal draws up to the
-// rounding of the logarithm): standard-library distributions are not. Index, shuffle and normal
-// draw; no global state, no clock.
+// A small random generator with a seed. Its draws are the same on every platform, unlike those of
+// the distributions of the standard library (normal draws up to the rounding of the logarithm). It
+// has no global state and does not read the clock.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,8 @@ class Random {
     for (auto& word : state_) word = split_mix(seed);
   }
   explicit Random(const State& state) : state_(state) {
-    require((state[0] | state[1] | state[2] | state[3]) != 0, "random state must not be all zero");
+    require((state[0] | state[1] | state[2] | state[3]) != 0,
+            "random state {0, 0, 0, 0} must have a nonzero word");
   }
 
   const State& state() const { return state_; }
@@ -50,8 +51,8 @@ class Random {
     return draw % bound;
   }
 
-  /// Standard normal, by the polar method. The second value is dropped to keep the state four
-  /// words.
+  /// Standard normal, by the polar method. Drops the second value of the method, so that the state
+  /// stays four words.
   double normal() {
     for (;;) {
       const double a = 2.0 * uniform() - 1.0;
@@ -61,15 +62,14 @@ class Random {
     }
   }
 
-  /// As many draws of `normal`, one after the other, but without a branch that can't be guessed: in
-  /// half the time.
+  /// `count` draws of `normal`. Without an unpredictable branch, it takes half the time.
   template <class T>
   void normals(T* out, uword count) {
     constexpr uword most = 128;
     double a[most], s[most];
     for (uword done = 0; done < count;) {
       const uword here = std::min(most, count - done);
-      Random own = *this;  // in registers, while a and s are in memory
+      Random own = *this;  // a local copy stays in registers
       for (uword kept = 0; kept < here;) {
         const double first = 2.0 * own.uniform() - 1.0;
         const double second = 2.0 * own.uniform() - 1.0;
@@ -84,14 +84,14 @@ class Random {
     }
   }
 
-  /// An index drawn with probability proportional to its weight; uniform when no weight is
-  /// positive. Pre: the weights are finite, not negative, and at least one.
+  /// An index drawn with probability proportional to its weight; uniform if no weight is positive.
+  /// Pre: weights is not empty, and its entries are finite and not negative.
   uword weighted_index(const arma::vec& weights) {
-    require(!weights.empty(), "there is nothing to draw from");
+    require(!weights.empty(), "weights is empty; there is nothing to draw from");
     const double total = arma::accu(weights);
     if (!(total > 0)) return index(weights.n_elem);
     double left = uniform() * total;
-    uword last = 0;  // rounding may leave a little after the last weight
+    uword last = 0;  // by rounding, `left` may stay positive after the last weight
     for (uword i = 0; i < weights.n_elem; ++i) {
       if (!(weights[i] > 0)) continue;
       last = i;
@@ -101,7 +101,7 @@ class Random {
     return last;
   }
 
-  /// The numbers 0 to count - 1 in random order (Fisher and Yates).
+  /// The numbers 0 to count - 1 in random order, by the Fisher-Yates shuffle.
   arma::uvec permutation(uword count) {
     arma::uvec order(count);
     for (uword i = 0; i < count; ++i) order[i] = i;
