@@ -1,4 +1,4 @@
-// grassmann.hpp: the laws of the geometry.
+// grassmann.hpp: laws of the geometry.
 #include <cmath>
 #include <gasg21/geometry/grassmann.hpp>
 
@@ -20,7 +20,7 @@ namespace {
 
 const double pi = std::acos(-1.0);
 
-/// A basis with a direction (e, v) to move it in.
+/// A basis and the direction e v' of a geodesic.
 template <class T>
 struct Direction {
   arma::Mat<T> U;
@@ -39,8 +39,8 @@ struct Direction {
   }
 };
 
-/// Two random bases of R^n with the given angles between their spans, largest first; `a` has
-/// `more` columns beyond them.
+/// Random bases a and b in R^n with the given principal angles, largest first. `a` has `more`
+/// additional columns.
 struct Pair {
   arma::mat a, b;
   Pair(uword n, const arma::vec& angles, uword more, Random& random) {
@@ -71,53 +71,53 @@ TEST_CASE_TEMPLATE("a step by the angle zero is the identity", T, double, float)
   CHECK(support::same_bits<T>(g.moved(0), g.U));
 }
 
-TEST_CASE_TEMPLATE("a step turns U v towards e by theta and leaves the rest", T, double, float) {
+TEST_CASE_TEMPLATE("a step rotates U v towards e by theta and keeps the rest", T, double, float) {
   Random random(3);
   for (const double theta : {1e-6, 0.3, 1.5, 3.0, -0.7}) {
     Direction<T> g(30, 4, random);
     const arma::Mat<T> V = g.moved(theta);
-    const arma::Col<T> turned = T(std::cos(theta)) * g.U * g.v + T(std::sin(theta)) * g.e;
-    CHECK(distance<T>(V * g.v, turned) <= 10 * double(eps<T>));
+    const arma::Col<T> rotated = T(std::cos(theta)) * g.U * g.v + T(std::sin(theta)) * g.e;
+    CHECK(distance<T>(V * g.v, rotated) <= 10 * double(eps<T>));
     const arma::Mat<T> others = arma::null(arma::Mat<T>(g.v.t()));
     CHECK(distance<T>(V * others, g.U * others) <= 10 * double(eps<T>));
   }
 }
 
-TEST_CASE("the length of a step is its only principal angle") {
+TEST_CASE("the angle of a step is the only nonzero principal angle") {
   Random random(4);
   for (const double theta : {1e-12, 1e-6, 0.3, 1.5, pi / 2}) {
     CAPTURE(theta);
     Direction<double> g(30, 4, random);
     const arma::vec angles = principal_angles(g.U, g.moved(theta));
-    CHECK(std::abs(angles[0] - theta) <= 2e-15);  // some eps: U and e are orthogonal to eps only
+    CHECK(std::abs(angles[0] - theta) <= 2e-15);  // U and e are orthogonal up to eps
     CHECK(angles[1] <= 2e-15);
   }
 }
 
-TEST_CASE("two steps along one geodesic are one step") {
+TEST_CASE("two steps along one geodesic equal one longer step") {
   Random random(5);
   Direction<double> g(30, 4, random);
-  // After the first step the unit tangent is cos e - sin U v.
+  // After the first step the unit tangent is cos(0.4) e - sin(0.4) U v.
   Direction<double> further = g;
   further.U = g.moved(0.4);
   further.e = std::cos(0.4) * g.e - std::sin(0.4) * (g.U * g.v);
   CHECK(distance<double>(further.moved(0.3), g.moved(0.7)) <= 1e-15);
 }
 
-TEST_CASE("principal angles are found, however small or near to a right angle") {
+TEST_CASE("principal angles are accurate near zero and near a right angle") {
   Random random(7);
   for (const uword more : {0u, 2u}) {
     CAPTURE(more);
     const arma::vec angles = {pi / 2, pi / 2 - 1e-10, 1.0, pi / 4, 1e-4, 1e-10, 0.0};
     const Pair p(40, angles, more, random);
-    // An error of some eps: the ends come from the sine, the right angles from the cosine.
+    // The error is a few eps: small angles come from the sine, large ones from the cosine.
     CHECK(distance<double>(principal_angles(p.a, p.b), angles) <= 4e-15);
     CHECK(distance<double>(principal_angles(p.b, p.a), angles) <= 4e-15);
     CHECK(largest_angle(p.a, p.b) == principal_angles(p.a, p.b)[0]);
   }
 }
 
-TEST_CASE("a small largest angle keeps its digits") {
+TEST_CASE("a small largest angle is accurate") {
   Random random(8);
   for (const double angle : {1e-3, 1e-8, 1e-10, 1e-13}) {
     const Pair p(40, {angle, angle / 2, 0.0}, 1, random);
@@ -125,7 +125,7 @@ TEST_CASE("a small largest angle keeps its digits") {
   }
 }
 
-TEST_CASE("angles between subspaces of different spaces are refused") {
+TEST_CASE("bases with different numbers of rows are refused") {
   const arma::mat a(5, 2, arma::fill::eye), b(6, 2, arma::fill::eye);
   CHECK(support::contains(support::complaint([&] { principal_angles(a, b); }), "5 and 6 rows"));
 }
@@ -137,7 +137,8 @@ TEST_CASE_TEMPLATE("orthonormalize keeps the span and the order of the columns",
     arma::Mat<T> U = scale * before;
     REQUIRE(orthonormalize(U));
     CHECK(double(orthonormality_error(U)) <= 4 * double(eps<T>));
-    // before = U R with R upper triangular: no column needs a later one. R_ii > 0: signs stay.
+    // before = U R with R upper triangular, because no column depends on a later one, and
+    // R_ii > 0, because the signs stay.
     const arma::Mat<T> R = U.t() * before;
     CHECK(distance<T>(U * R, before) <= 50 * double(eps<T>));
     CHECK(distance<T>(R, arma::trimatu(R)) <= 50 * double(eps<T>));
@@ -145,7 +146,7 @@ TEST_CASE_TEMPLATE("orthonormalize keeps the span and the order of the columns",
   }
 }
 
-TEST_CASE_TEMPLATE("orthonormalize keeps full precision when columns nearly agree", T, double,
+TEST_CASE_TEMPLATE("orthonormalize has full precision for nearly parallel columns", T, double,
                    float) {
   Random random(10);
   arma::Mat<T> U = gaussian<T>(30, 3, random);
@@ -155,7 +156,8 @@ TEST_CASE_TEMPLATE("orthonormalize keeps full precision when columns nearly agre
   CHECK(double(orthonormality_error(U)) <= 4 * double(eps<T>));
 }
 
-TEST_CASE_TEMPLATE("orthonormalize refuses columns that are no basis", T, double, float) {
+TEST_CASE_TEMPLATE("orthonormalize refuses dependent, zero and nonfinite columns", T, double,
+                   float) {
   Random random(11);
   const arma::Mat<T> good = gaussian<T>(30, 4, random);
   const auto refused = [&](const arma::Col<T>& last) {
@@ -184,7 +186,7 @@ TEST_CASE("the orthonormality error is the largest entry of U'U - I") {
   CHECK(orthonormality_error(U) == doctest::Approx(distance<double>(U.t() * U, I)).epsilon(1e-14));
 }
 
-TEST_CASE("a random basis is orthonormal and favours no direction") {
+TEST_CASE("a random basis is orthonormal and has no preferred direction") {
   Random random(13);
   const uword n = 6, d = 2, trials = 4000;
   arma::mat mean(n, n, arma::fill::zeros);
@@ -193,7 +195,8 @@ TEST_CASE("a random basis is orthonormal and favours no direction") {
     REQUIRE(orthonormality_error(U) <= 1e-15);
     mean += U * U.t() / double(trials);
   }
-  // E[UU'] = d / n I; an entry varies by at most 0.25, so its mean by 0.008; four times that.
+  // E[UU'] = d / n I. An entry has a standard deviation of at most 0.5, so its mean over 4000
+  // trials has one of at most 0.008. The bound is four times that.
   CHECK(distance<double>(mean, double(d) / double(n) * arma::mat(n, n, arma::fill::eye)) < 0.032);
 }
 
@@ -207,7 +210,7 @@ TEST_CASE_TEMPLATE("a NaN anywhere makes the orthonormality error NaN", T, doubl
   }
 }
 
-TEST_CASE("more independent vectors than dimensions are refused, not sought for ever") {
+TEST_CASE("d > n is refused, without an endless search for a basis") {
   Random random(15);
   CHECK(orthonormality_error(random_basis<double>(4, 4, random)) <= 1e-15);
   CHECK(

@@ -1,4 +1,4 @@
-// linalg.hpp: the decomposition is one, to the digits of each singular value.
+// jacobi_svd.hpp: the factors reproduce the matrix, and small singular values are accurate.
 #include <cmath>
 #include <gasg21/geometry/grassmann.hpp>
 #include <gasg21/geometry/jacobi_svd.hpp>
@@ -16,7 +16,7 @@ using support::gaussian;
 using support::Random;
 using support::uword;
 
-TEST_CASE_TEMPLATE("A = P diag(s) V' with orthonormal P and V and s falling", T, double, float) {
+TEST_CASE_TEMPLATE("A = P diag(s) V' with orthonormal P and V and descending s", T, double, float) {
   Random random(1);
   for (const uword n : {1u, 5u, 17u, 40u})
     for (uword k = 1; k <= std::min<uword>(n, 9); ++k) {
@@ -32,10 +32,10 @@ TEST_CASE_TEMPLATE("A = P diag(s) V' with orthonormal P and V and s falling", T,
     }
 }
 
-TEST_CASE_TEMPLATE("a small singular value of scaled columns keeps all its digits", T, double,
+TEST_CASE_TEMPLATE("small singular values of scaled columns have full relative accuracy", T, double,
                    float) {
   Random random(2);
-  // Orthonormal columns times a diagonal, of a condition far beyond 1 / eps.
+  // Orthonormal columns times a diagonal matrix, with a condition far above 1 / eps.
   const arma::Col<T> expected = {1, T(1e-3), T(1e-9), T(1e-15)};
   const arma::Mat<T> A = random_basis<T>(30, 4, random) * arma::diagmat(expected);
   const arma::Col<T> s = singular_values(A);
@@ -43,8 +43,8 @@ TEST_CASE_TEMPLATE("a small singular value of scaled columns keeps all its digit
     CHECK(double(s[c] / expected[c]) == doctest::Approx(1).epsilon(20 * eps<T>));
 }
 
-TEST_CASE_TEMPLATE("dependent and zero columns have the singular value zero, to rounding", T,
-                   double, float) {
+TEST_CASE_TEMPLATE("dependent and zero columns have singular values at rounding level", T, double,
+                   float) {
   Random random(3);
   arma::Mat<T> A = gaussian<T>(20, 5, random);
   A.col(3) = A.col(0) + A.col(1);
@@ -61,13 +61,13 @@ TEST_CASE_TEMPLATE("dependent and zero columns have the singular value zero, to 
   CHECK(double(orthonormality_error(zero.V)) == 0);
 }
 
-TEST_CASE("a matrix with NaN in it is an error, not an endless loop") {
+TEST_CASE("a matrix with NaN is an error, not an endless loop") {
   arma::mat A(5, 3, arma::fill::ones);
   A(2, 1) = support::quiet_nan<double>;
   CHECK_THROWS_AS(thin_svd(A), gasg21::NumericalError);
 }
 
-TEST_CASE("the smallest eigenvalue is that of arma::eig_sym, whatever the signs") {
+TEST_CASE("the smallest eigenvalue equals that of arma::eig_sym, for all signs") {
   Random random(4);
   for (const uword d : {1u, 2u, 5u, 12u})
     for (const double shift : {-30.0, 0.0, 30.0}) {  // negative definite, indefinite, positive
@@ -82,6 +82,6 @@ TEST_CASE("the smallest eigenvalue is that of arma::eig_sym, whatever the signs"
     }
   CHECK(smallest_eigenvalue(arma::mat(3, 3, arma::fill::zeros)) == 0);
   const arma::vec u = arma::normalise(gaussian<double>(6, random));
-  CHECK(std::abs(smallest_eigenvalue(u * u.t())) <= 1e-15);  // singular: zero, to rounding
+  CHECK(std::abs(smallest_eigenvalue(u * u.t())) <= 1e-15);  // singular: zero up to rounding
   CHECK(smallest_eigenvalue(-u * u.t()) == doctest::Approx(-1).epsilon(1e-14));
 }

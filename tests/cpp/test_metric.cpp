@@ -1,4 +1,4 @@
-// scaling.hpp: the canonical metric, and the one of the covariance of the weights.
+// metric.hpp: the canonical metric and the metric of the covariance of the weights.
 #include <cmath>
 #include <gasg21/metric.hpp>
 #include <gasg21/tracker.hpp>
@@ -20,7 +20,7 @@ RankOneGradient<T> random_gradient(double weight, support::Random& random) {
   return g;
 }
 
-/// With the product of the directions that the tracker's fit finds on its way.
+/// The agreement of a and b. In a tracker, the fit provides the product of the directions.
 template <class Metric, class T>
 double agreement(const Metric& metric, const RankOneGradient<T>& a, const RankOneGradient<T>& b) {
   return metric.agreement(a, b, double(arma::dot(a.e, b.e)));
@@ -28,8 +28,8 @@ double agreement(const Metric& metric, const RankOneGradient<T>& a, const RankOn
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("without scaling a step turns along w by eta times the gradient's norm", T,
-                   double, float) {
+TEST_CASE_TEMPLATE("without scaling a step rotates along w by eta times the norm of the gradient",
+                   T, double, float) {
   support::Random random(1);
   const auto g = random_gradient<T>(0.7, random);
   arma::Col<T> v;
@@ -40,10 +40,10 @@ TEST_CASE_TEMPLATE("without scaling a step turns along w by eta times the gradie
   CHECK(support::distance<T>(v * arma::norm(g.w), g.w) <= 10 * double(eps<T>));
 }
 
-TEST_CASE_TEMPLATE("without scaling agreement is the Frobenius product of the matrices", T, double,
-                   float) {
+TEST_CASE_TEMPLATE("without scaling the agreement is the Frobenius product of the gradients", T,
+                   double, float) {
   support::Random random(2);
-  for (const double weight : {1.3, 0.5, 0.0}) {  // weight 0: there is no gradient
+  for (const double weight : {1.3, 0.5, 0.0}) {  // weight 0: no gradient
     const auto a = random_gradient<T>(0.7, random), b = random_gradient<T>(weight, random);
     NoScaling metric;
     metric.learn(a, 0.1, 0.5);  // changes nothing
@@ -55,7 +55,7 @@ TEST_CASE_TEMPLATE("without scaling agreement is the Frobenius product of the ma
   }
 }
 
-TEST_CASE("covariance scaling is the recursion written out: R, S, C^-1 w, agreement and angle") {
+TEST_CASE("covariance scaling equals the literal recursion of R, S, C^-1 w, agreement and angle") {
   support::Random random(3);
   for (const double lambda : {0.998, 0.9}) {
     const uword d = 3;
@@ -78,12 +78,12 @@ TEST_CASE("covariance scaling is the recursion written out: R, S, C^-1 w, agreem
                         std::sqrt(q * arma::dot(previous.w, before));
       const double theta = std::atan(eta / std::max(1.0, std::sqrt(q)) * arma::norm(v));
 
-      // The first C is nearly singular (one vector and 1e-3 of the identity), and the metric adds
-      // a ridge of 1e-12: together up to 1e-8, later 1e-11.
+      // The first C is nearly singular: one vector plus 1e-3 times the identity. The metric also
+      // adds a ridge of 1e-12. The error is up to 1e-8 at first and 1e-11 later.
       const double tolerance = j < 5 ? 1e-7 : 1e-10;
-      arma::vec turned;
-      CHECK(metric.turn(g, eta, turned) == doctest::Approx(theta).epsilon(tolerance));
-      CHECK(support::distance<double>(turned, v / arma::norm(v)) <= tolerance);
+      arma::vec direction;
+      CHECK(metric.turn(g, eta, direction) == doctest::Approx(theta).epsilon(tolerance));
+      CHECK(support::distance<double>(direction, v / arma::norm(v)) <= tolerance);
       CHECK(std::abs(agreement(metric, previous, g) - ip) <= tolerance);
       CHECK(support::distance(metric.sums(), R) <= 1e-13 * R.max());
       CHECK(metric.weight() == doctest::Approx(S).epsilon(1e-13));
@@ -93,8 +93,7 @@ TEST_CASE("covariance scaling is the recursion written out: R, S, C^-1 w, agreem
   }
 }
 
-TEST_CASE(
-    "directions that the weights leave, and weights that jump, never make the metric singular") {
+TEST_CASE("the metric stays regular if weights lie in a plane or change their size by 1e10") {
   support::Random random(8);
   const uword d = 5;
   const arma::mat plane = support::gaussian<double>(d, 2, random);
@@ -104,13 +103,13 @@ TEST_CASE(
                                    arma::vec(d), 1};
   for (int j = 0; j < 1000; ++j) {
     g.w = plane * support::gaussian<double>(2, random);
-    const double near = j % 100 == 50 ? 1e-10 : 1;  // one vector counts 1e20 times as much
+    const double near = j % 100 == 50 ? 1e-10 : 1;  // one vector has 1e20 times the weight
     metric.learn(g, near, near);
     R = 0.9 * R + g.w * g.w.t() / (2 * near * near);
     const double least = 1e-12 * arma::trace(R) / double(d);
     arma::vec pivots = 1 / metric.factor().diag();
     CHECK(pivots.min() >= 0.999 * least);
-    // Nothing is added beyond what it takes.
+    // The ridge is no larger than necessary.
     CHECK(support::distance(metric.sums(), R) <= 1e-10 * R.max());
     R = metric.sums();
     arma::vec v;
@@ -120,7 +119,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("gradients agree by at most one, each with itself") {
+TEST_CASE("the agreement is at most 1, and 1 for a gradient with itself") {
   support::Random random(4);
   CovarianceScaling metric;
   for (int j = 0; j < 50; ++j) {
@@ -131,10 +130,9 @@ TEST_CASE("gradients agree by at most one, each with itself") {
   }
 }
 
-TEST_CASE_TEMPLATE("a change of units of the weights does not change what is learned", T, double,
-                   float) {
+TEST_CASE_TEMPLATE("the scale of the weights does not change the agreement", T, double, float) {
   support::Random random(5);
-  // Weights of a spread 1, 30, 1000: C^-1/2 of them has none, so that all directions turn alike.
+  // Weights with a spread of 1, 30 and 1000. C^-1/2 removes the spread.
   const arma::Col<T> spread = {1, 30, 1000};
   CovarianceScaling plain, stretched;
   for (int j = 0; j < 3000; ++j) {
@@ -146,11 +144,11 @@ TEST_CASE_TEMPLATE("a change of units of the weights does not change what is lea
     CHECK(agreement(stretched, g, g) == doctest::Approx(expected).epsilon(1e-6));
   }
   const arma::mat ratio = stretched.sums() / plain.sums();
-  for (uword c = 0; c < 3; ++c)  // the start, 1e-3 of the identity, is forgotten: 0.998^3000
+  for (uword c = 0; c < 3; ++c)  // 0.998^3000: the initial 1e-3 I is forgotten
     CHECK(ratio(c, c) == doctest::Approx(double(spread[c]) * double(spread[c])).epsilon(1e-3));
 }
 
-TEST_CASE("a metric that forgets is new, and one that resumes goes on bit for bit") {
+TEST_CASE("forget resets the metric, and a resumed metric continues with the same bits") {
   support::Random random(6);
   CovarianceScaling metric(0.95), fresh(0.95);
   for (int j = 0; j < 30; ++j) metric.learn(random_gradient<double>(1, random), 0.2, 0.1);
@@ -177,7 +175,7 @@ TEST_CASE("a metric that forgets is new, and one that resumes goes on bit for bi
   }
 }
 
-TEST_CASE("a state that is none is refused") {
+TEST_CASE("an invalid state is refused") {
   const double nan = support::quiet_nan<double>, inf = std::numeric_limits<double>::infinity();
   for (const double bad : {0.0, 1.0, -0.5, 1.5, inf, nan})
     CHECK(support::contains(support::complaint([&] { CovarianceScaling metric(bad); }),
@@ -198,10 +196,10 @@ TEST_CASE("a state that is none is refused") {
   }
   CHECK(refused(arma::mat(), 1));
   CHECK(refused(-I, 1));
-  CHECK(refused(I + 0.1, 1));  // not a triangle
+  CHECK(refused(I + 0.1, 1));  // not triangular
 }
 
-TEST_CASE("at condition 100 the scaled stream converges, and the paper's does not") {
+TEST_CASE("at condition 100 the scaled stream converges, and that of the paper does not") {
   support::Stream<double> stream(100, 5, 0, 0, 7);
   const arma::vec spread = arma::exp10(arma::linspace(0, 2, 5));
   gasg21::AdaptiveStepOptions options;

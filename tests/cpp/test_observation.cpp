@@ -1,4 +1,4 @@
-// observation.hpp: every way to write a vector with gaps gives the same bits, at every scale.
+// observation.hpp: all formats of a sample with missing entries give the same bits, at every scale.
 #include <cmath>
 #include <cstdint>
 #include <gasg21/data/observation.hpp>
@@ -76,7 +76,7 @@ TEST_CASE("NaN, mask, sorted and unsorted sparse entries give the same bits") {
   }
 }
 
-TEST_CASE("a NaN that is stored is missing, masked in or listed by a row") {
+TEST_CASE("a stored NaN is missing, even if the mask or a sparse index includes it") {
   const arma::vec x = {3, quiet_nan<double>, 4};
   const unsigned char all[] = {1, 1, 1};
   const arma::uvec rows = {0, 1, 2};
@@ -101,7 +101,7 @@ TEST_CASE_TEMPLATE("x is scale times values, and values has unit norm", T, doubl
           doctest::Approx(double(x[i])).epsilon(4 * eps<T>));
 }
 
-TEST_CASE("spherizing undoes any scale from 1e-300 to 1e300") {
+TEST_CASE("spherizing removes any scale from 1e-300 to 1e300") {
   Random random(3);
   const arma::vec x = support::gaussian<double>(30, random);
   const auto expected = observe<double>(x);
@@ -136,7 +136,7 @@ TEST_CASE_TEMPLATE("denormal numbers are spherized exactly", T, double, float) {
   CHECK(got.scale() == 3 * tiny);
 }
 
-TEST_CASE_TEMPLATE("a norm beyond the largest number does not spoil the values", T, double, float) {
+TEST_CASE_TEMPLATE("a norm that overflows does not change the values", T, double, float) {
   const T largest = std::numeric_limits<T>::max();
   const auto observation = observe<T>({largest, largest, -largest, largest});
   CHECK(std::isinf(observation.scale()));
@@ -145,7 +145,7 @@ TEST_CASE_TEMPLATE("a norm beyond the largest number does not spoil the values",
   CHECK(double(observation.scaled(T(0.5)) / largest) == doctest::Approx(1).epsilon(2 * eps<T>));
 }
 
-TEST_CASE_TEMPLATE("a vector that cannot be spherized says why", T, double, float) {
+TEST_CASE_TEMPLATE("a sample that cannot be spherized is classified", T, double, float) {
   const T inf = std::numeric_limits<T>::infinity();
   CHECK(usable<T>({0, 0, T(-0.0)}) == Usable::zero);
   CHECK(usable<T>({0, quiet_nan<T>, 0}) == Usable::zero);
@@ -162,7 +162,7 @@ TEST_CASE_TEMPLATE("a vector that cannot be spherized says why", T, double, floa
   CHECK(observation.read(SparseSample<T>{nullptr, nullptr, 0}) == Usable::all_missing);
 }
 
-TEST_CASE("a sparse sample with impossible rows is refused") {
+TEST_CASE("a sparse sample with invalid rows is refused") {
   const double values[] = {1, 2, 3, 4};
   const auto reading = [&](std::vector<std::int64_t> rows) {
     return complaint([&] {
@@ -178,7 +178,7 @@ TEST_CASE("a sparse sample with impossible rows is refused") {
   CHECK(contains(reading({0, 1, 2, 0}), "4 entries"));
 }
 
-TEST_CASE("a dense view walks its columns by its strides") {
+TEST_CASE("a dense view uses its strides") {
   const arma::mat X = {{1, 3, 5}, {2, 4, 6}};
   CHECK(DenseView<double>(X).sample(2).values[1] == 6);
   CHECK(DenseView<double>(X).sample(2).mask == nullptr);
@@ -193,7 +193,7 @@ TEST_CASE("a dense view walks its columns by its strides") {
   CHECK(masked.sample(2).mask == mask);
 }
 
-TEST_CASE("a sparse view cuts its columns at the offsets") {
+TEST_CASE("a sparse view splits its columns at the offsets") {
   const double values[] = {1, 2, 3};
   const std::int32_t rows[] = {0, 4, 2}, offsets[] = {0, 2, 2, 3};
   const SparseView<double, std::int32_t> view{values, rows, offsets, 5, 3};
@@ -204,7 +204,8 @@ TEST_CASE("a sparse view cuts its columns at the offsets") {
   CHECK(view.sample(2).rows[0] == 2);
 }
 
-TEST_CASE_TEMPLATE("the factors make the values of the sample, at every scale", T, double, float) {
+TEST_CASE_TEMPLATE("the sample times the factors gives the values, at every scale", T, double,
+                   float) {
   Random random(5);
   const auto x = support::gaussian<T>(30, random);
   const int reach = std::numeric_limits<T>::max_exponent - 5;
@@ -225,7 +226,7 @@ TEST_CASE_TEMPLATE("the factors make the values of the sample, at every scale", 
   }
 }
 
-TEST_CASE("a held-out entry is as good as missing, in every kind of data") {
+TEST_CASE("a held-out entry counts as missing, in dense and sparse data") {
   Random random(6);
   const uword n = 40;
   arma::mat X = support::gaussian<double>(n, 3, random);
@@ -256,14 +257,14 @@ TEST_CASE("a held-out entry is as good as missing, in every kind of data") {
     check(dense.sample(j));
     check(sparse.sample(j));
   }
-  // All held out: there is nothing left.
+  // If all entries are held out, the sample has none.
   held_out.rows[0].resize(n);
   for (uword i = 0; i < n; ++i) held_out.rows[0][i] = i;
   CHECK(got.read(dense.sample(0)) == Usable::all_missing);
   CHECK(got.read(sparse.sample(0)) == Usable::all_missing);
 }
 
-TEST_CASE("each_entry visits what an observation keeps, range by range") {
+TEST_CASE("each_entry visits the entries that an observation keeps, in each range") {
   Random random(7);
   const uword n = 50;
   const arma::vec x = support::gaussian<double>(n, random);
@@ -279,7 +280,7 @@ TEST_CASE("each_entry visits what an observation keeps, range by range") {
   const auto check = [&](const auto& sample) {
     Observation<double> whole(n);
     REQUIRE(whole.read(sample) == Usable::yes);
-    for (const uword width : {1u, 7u, 50u}) {  // ranges that follow each other miss and repeat none
+    for (const uword width : {1u, 7u, 50u}) {  // consecutive ranges visit each entry once
       std::vector<uword> visited;
       for (uword from = 0; from < n; from += width)
         each_entry(sample, from, std::min(n, from + width),

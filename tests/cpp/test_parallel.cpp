@@ -1,4 +1,4 @@
-// parallel.hpp: every task once, on any number of threads; stops and errors reach the caller.
+// parallel.hpp: every task runs once on any number of threads; stops and errors reach the caller.
 #include <atomic>
 #include <chrono>
 #include <gasg21/support/parallel.hpp>
@@ -42,7 +42,7 @@ std::string failure(Act&& act) {
 
 }  // namespace
 
-TEST_CASE("every task runs exactly once, whatever the number of threads") {
+TEST_CASE("every task runs exactly once, for any number of threads") {
   for (const unsigned threads : {0u, 1u, 2u, 3u, 7u, 16u})
     for (const uword n_tasks : {0u, 1u, 2u, 5u, 1000u}) {
       CAPTURE(threads);
@@ -56,31 +56,31 @@ TEST_CASE("every task runs exactly once, whatever the number of threads") {
   CHECK(Parallel(5).n_threads() == 5);
 }
 
-TEST_CASE("each thread has a scratch of its own, and no more threads than tasks") {
+TEST_CASE("each thread has its own scratch, and there are no more threads than tasks") {
   for (const unsigned threads : {1u, 4u, 9u}) {
-    std::atomic<int> made{0}, strangers{0};
+    std::atomic<int> made{0}, foreign{0};
     Parallel(threads).for_each(
         5,
         [&] {
           ++made;
           return std::this_thread::get_id();
         },
-        [&](uword, std::thread::id owner) { strangers += owner != std::this_thread::get_id(); });
-    CHECK(strangers == 0);
+        [&](uword, std::thread::id owner) { foreign += owner != std::this_thread::get_id(); });
+    CHECK(foreign == 0);
     CHECK(made >= 1);
     CHECK(made <= int(std::min(threads, 5u)));
   }
 }
 
-TEST_CASE("one thread does the tasks in order") {
+TEST_CASE("one thread runs the tasks in order") {
   std::vector<uword> order;
   Parallel(1).for_each(20, no_scratch, [&](uword task, int&) { order.push_back(task); });
   for (uword task = 0; task < 20; ++task) CHECK(order.at(task) == task);
 }
 
-TEST_CASE("a stop ends the work at the next task and is reported") {
-  int asked = 0;
-  const Parallel alone(1, [&] { return ++asked == 3; });
+TEST_CASE("stop prevents further tasks, and for_each returns false") {
+  int calls = 0;
+  const Parallel alone(1, [&] { return ++calls == 3; });
   const Counted counted(alone, 10);
   CHECK_FALSE(counted.finished);
   CHECK(counted.total() == 3);
@@ -88,27 +88,27 @@ TEST_CASE("a stop ends the work at the next task and is reported") {
 
   for (const unsigned threads : {2u, 4u}) {
     const auto caller = std::this_thread::get_id();
-    bool elsewhere = false;  // only the calling thread asks, so that this needs no lock
-    asked = 0;
+    bool elsewhere = false;  // only the calling thread calls stop, so this needs no lock
+    calls = 0;
     const Parallel parallel(threads, [&] {
       elsewhere = elsewhere || std::this_thread::get_id() != caller;
-      return ++asked == 3;
+      return ++calls == 3;
     });
     std::atomic<uword> ran{0};
-    // Ten seconds of work, of which some milliseconds are done.
+    // Ten seconds of work, stopped after some milliseconds.
     const bool finished = parallel.for_each(10'000, no_scratch, [&](uword, int&) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
       ++ran;
     });
     CHECK_FALSE(finished);
-    CHECK(asked == 3);
+    CHECK(calls == 3);
     CHECK(ran >= 3);
     CHECK(ran < 5'000);
     CHECK_FALSE(elsewhere);
   }
 }
 
-TEST_CASE("a stop that never comes changes nothing, and the same object works again") {
+TEST_CASE("a stop function that returns false changes nothing, and a Parallel can be used again") {
   const Parallel parallel(3, [] { return false; });
   for (int again = 0; again < 3; ++again) {
     const Counted counted(parallel, 100);
@@ -117,7 +117,7 @@ TEST_CASE("a stop that never comes changes nothing, and the same object works ag
   }
 }
 
-TEST_CASE("an exception in a worker thread reaches the caller as it was") {
+TEST_CASE("an exception in a worker thread reaches the caller unchanged") {
   const auto caller = std::this_thread::get_id();
   for (const unsigned threads : {2u, 5u}) {
     std::atomic<bool> thrown{false};
@@ -127,14 +127,14 @@ TEST_CASE("an exception in a worker thread reaches the caller as it was") {
           thrown = true;
           throw std::runtime_error("from a worker");
         }
-        while (!thrown) std::this_thread::yield();  // leave at least one task to the workers
+        while (!thrown) std::this_thread::yield();  // leave at least one task to a worker
       });
     });
     CHECK(message == "from a worker");
   }
 }
 
-TEST_CASE("an exception ends the work, from wherever it comes") {
+TEST_CASE("an exception of a task, of make_scratch or of stop ends the work") {
   std::atomic<int> ran{0};
   CHECK(failure([&] {
           Parallel(1).for_each(10, no_scratch, [&](uword task, int&) {
@@ -144,18 +144,18 @@ TEST_CASE("an exception ends the work, from wherever it comes") {
         }) == "task 3");
   CHECK(ran == 4);
   for (const unsigned threads : {1u, 3u}) {
-    CHECK(failure([&] {  // all threads fail at once: one error comes through
+    CHECK(failure([&] {  // all threads fail: the caller gets one of the errors
             Parallel(threads).for_each(
                 100, []() -> int { throw std::runtime_error("no memory"); }, [](uword, int&) {});
           }) == "no memory");
-    // The caller alone asks, so every task must wait for it to get one.
-    std::atomic<bool> asked{false};
+    // Only the calling thread calls stop, so the other tasks wait until it has run one.
+    std::atomic<bool> called{false};
     CHECK(failure([&] {
             Parallel(threads, [&]() -> bool {
-              asked = true;
+              called = true;
               throw std::runtime_error("interrupted");
             }).for_each(threads, no_scratch, [&, caller = std::this_thread::get_id()](uword, int&) {
-              while (!asked && std::this_thread::get_id() != caller) std::this_thread::yield();
+              while (!called && std::this_thread::get_id() != caller) std::this_thread::yield();
             });
           }) == "interrupted");
   }

@@ -1,5 +1,5 @@
-// random.hpp: the draws are the published ones, and uniform. Every statistic below comes from a
-// fixed seed; its bound is the 99.9 % quantile of the distribution named beside it.
+// random.hpp: the draws equal the published ones and have the right distributions. Each statistic
+// comes from a fixed seed; its bound is the 99.9 % quantile of the distribution named beside it.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -42,13 +42,13 @@ TEST_CASE("the generator is xoshiro256**") {
   for (const std::uint64_t value : expected) CHECK(random.next() == value);
 }
 
-TEST_CASE("the seed is spread by splitmix64") {
+TEST_CASE("splitmix64 makes the state from the seed") {
   // The first four outputs of the reference splitmix64 for 1234567.
   CHECK(Random(1234567).state() == Random::State{6457827717110365317u, 3203168211198807973u,
                                                  9817491932198370423u, 4593380528125082431u});
 }
 
-TEST_CASE("the same seed gives the same draws, another seed others") {
+TEST_CASE("the same seed gives the same draws, another seed gives other draws") {
   Random a(5), b(5), c(6);
   int different = 0;
   for (int i = 0; i < 100; ++i) {
@@ -71,7 +71,7 @@ TEST_CASE("a generator resumes from its state, after any kind of draw") {
   }
 }
 
-TEST_CASE("the all-zero state, from which nothing else follows, is refused") {
+TEST_CASE("the all-zero state is refused, because the generator would return only zeros") {
   CHECK_THROWS_AS(Random(Random::State{0, 0, 0, 0}), std::invalid_argument);
   CHECK_NOTHROW(Random(Random::State{0, 0, 0, 1}));
 }
@@ -103,8 +103,8 @@ TEST_CASE("index is uniform for small bounds") {
   CHECK(Random(3).index(1) == 0);
 }
 
-TEST_CASE("index is without bias where the plain remainder is worst") {
-  // Of 2^64 draws modulo 3 * 2^62, the lowest third would come twice as often as the others.
+TEST_CASE("index is unbiased where the plain remainder is most biased") {
+  // Modulo 3 * 2^62, a plain 64-bit draw would be in the lowest third twice as often.
   const std::uint64_t third = std::uint64_t(1) << 62;
   Random random(11);
   std::vector<double> counts(3);
@@ -112,7 +112,7 @@ TEST_CASE("index is without bias where the plain remainder is worst") {
   CHECK(chi_square(counts, 2000) < 13.8);  // 2 degrees of freedom
 }
 
-TEST_CASE("a permutation holds every number once") {
+TEST_CASE("a permutation contains every number once") {
   Random random(2);
   for (const uword count : {0u, 1u, 2u, 17u, 1000u}) {
     const arma::uvec order = arma::sort(random.permutation(count));
@@ -143,13 +143,13 @@ TEST_CASE("every number is equally likely at every position") {
   CHECK(chi_square(counts, 2000) < 52.6);  // 25 degrees of freedom
 }
 
-TEST_CASE("many normal draws at once are those draws, and leave the same state") {
+TEST_CASE("normals equals repeated draws of normal, and leaves the same state") {
   for (const gasg21::uword count : {0u, 1u, 7u, 127u, 128u, 129u, 1000u}) {
     CAPTURE(count);
     Random one(count + 5), all(count + 5);
     std::vector<double> drawn(count);
     all.normals(drawn.data(), count);
-    for (const double z : drawn)  // a compiler may fuse a * a + b * b here and not there
+    for (const double z : drawn)  // a compiler may fuse a * a + b * b in one of them
       REQUIRE(z == doctest::Approx(one.normal()).epsilon(1e-13));
     CHECK(all.state() == one.state());
   }

@@ -1,4 +1,4 @@
-// step_size.hpp: the laws of Alg. 2, and what a rule refuses.
+// step_size.hpp: the laws of Alg. 2 and of the other rules, and the options that they refuse.
 #include <cmath>
 #include <gasg21/step_size.hpp>
 #include <limits>
@@ -31,7 +31,7 @@ AdaptiveStepOptions other_options() {
   return o;
 }
 
-/// The number of updates, all with this agreement, until the level changes.
+/// The number of updates with this agreement until the level changes.
 int updates_to_change(AdaptiveStep rule, double agreement) {
   const auto level = rule.level();
   for (int count = 1; count <= 10000; ++count) {
@@ -41,7 +41,7 @@ int updates_to_change(AdaptiveStep rule, double agreement) {
   return 0;
 }
 
-/// The complaint about one option set to a bad value.
+/// The message for one option set to an invalid value.
 std::string refusing(double AdaptiveStepOptions::* option, double value) {
   AdaptiveStepOptions o;
   o.*option = value;
@@ -55,7 +55,7 @@ TEST_CASE("the sigmoid vanishes at zero") {
   CHECK(std::abs(AdaptiveStep(other_options()).sigmoid(0)) <= 2e-16);  // rounding of the quotient
 }
 
-TEST_CASE("the sigmoid rises from f_min to f_max and never leaves them") {
+TEST_CASE("the sigmoid rises from f_min to f_max and stays between them") {
   for (const auto& options : {AdaptiveStepOptions{}, other_options()}) {
     const AdaptiveStep rule(options);
     double last = options.f_min;
@@ -72,7 +72,7 @@ TEST_CASE("the sigmoid rises from f_min to f_max and never leaves them") {
   }
 }
 
-TEST_CASE("the sigmoid is Eq. (11), with omega as its unit") {
+TEST_CASE("the sigmoid is Eq. (11), and omega scales its argument") {
   const AdaptiveStepOptions o = other_options();
   for (const double x : {-0.05, -0.01, 0.003, 0.04}) {
     const double expected =
@@ -98,7 +98,7 @@ TEST_CASE("an agreement of zero changes nothing") {
   CHECK(rule.level() == 0);
 }
 
-TEST_CASE("gradients that keep disagreeing raise the level, and each level halves the step") {
+TEST_CASE("a negative agreement raises the level, and each level halves the step") {
   AdaptiveStep rule;
   double last_mu = rule.mu();
   for (std::int64_t level = 0; level < 5; ++level) {
@@ -115,7 +115,7 @@ TEST_CASE("gradients that keep disagreeing raise the level, and each level halve
   }
 }
 
-TEST_CASE("gradients that keep agreeing lower the level again") {
+TEST_CASE("a positive agreement lowers the level") {
   AdaptiveStep rule(AdaptiveStepOptions{}, 7.5, 3);
   while (rule.level() == 3) rule.next(1);
   CHECK(rule.level() == 2);
@@ -123,7 +123,7 @@ TEST_CASE("gradients that keep agreeing lower the level again") {
   CHECK(rule.eta() == 0.125);
 }
 
-TEST_CASE("mu moves by the sigmoid of the disagreement, Eq. (10)") {
+TEST_CASE("mu changes by the sigmoid of minus the agreement, Eq. (10)") {
   AdaptiveStep rule;
   for (const double agreement : {0.02, -0.03, 0.2, -0.4}) {
     const double expected = rule.mu() + rule.sigmoid(-agreement);
@@ -132,8 +132,8 @@ TEST_CASE("mu moves by the sigmoid of the disagreement, Eq. (10)") {
   }
 }
 
-TEST_CASE("the way to another level is as long as f_min and f_max say") {
-  // From the middle of [0, 15], 0.5 a step upwards and 1 a step downwards.
+TEST_CASE("f_min and f_max determine the number of updates to the next level") {
+  // From the middle of [0, 15], mu rises by 0.5 or falls by 1 per update.
   const AdaptiveStep rule(AdaptiveStepOptions{}, 7.5, 2);
   CHECK(updates_to_change(rule, -1e6) == 15);
   CHECK(updates_to_change(rule, 1e6) == 8);
@@ -144,11 +144,11 @@ TEST_CASE("the level never falls below zero") {
   for (int i = 0; i < 1000; ++i) {
     CHECK(rule.next(1e6) == 0.5);
     CHECK(rule.level() == 0);
-    CHECK(rule.mu() > 0);  // and mu is sent back to the middle all the same
+    CHECK(rule.mu() > 0);  // mu still returns to the middle
   }
 }
 
-TEST_CASE("a step at an absurd level is zero, not an error") {
+TEST_CASE("a step at a huge level is zero, not an error") {
   CHECK(AdaptiveStep(AdaptiveStepOptions{}, 7.5, 1000).eta() == std::ldexp(0.5, -1000));
   CHECK(AdaptiveStep(AdaptiveStepOptions{}, 7.5, std::numeric_limits<std::int64_t>::max()).eta() ==
         0);
@@ -162,7 +162,7 @@ TEST_CASE("an adaptive rule resumes from mu and level") {
   CHECK(resumed.mu() == rule.mu());
 }
 
-TEST_CASE("an option out of its range is refused by name") {
+TEST_CASE("an option out of range is refused, and the message names it") {
   using O = AdaptiveStepOptions;
   const double nan = support::quiet_nan<double>;
   for (const double bad : {0.0, -1.0, inf, nan}) {
@@ -183,7 +183,7 @@ TEST_CASE("an option out of its range is refused by name") {
   CHECK(contains(complaint([&] { DiminishingStep rule(1, -1); }), "taken=-1"));
 }
 
-TEST_CASE("the diminishing step is eta0 / (1 + j), whatever the gradients do") {
+TEST_CASE("the diminishing step is eta0 / (1 + j), for any gradients") {
   DiminishingStep rule(3);
   CHECK(rule.eta() == 3);
   for (int j = 0; j < 100; ++j) {
@@ -206,7 +206,7 @@ TEST_CASE("the level rises to max_level and no further, and falls from there") {
   for (int i = 0; i < 500; ++i) {
     rule.next(-1e6);
     CHECK(rule.level() <= 3);
-    CHECK(rule.mu() < options.mu_max);  // mu is sent back to the middle all the same
+    CHECK(rule.mu() < options.mu_max);  // mu still returns to the middle
   }
   CHECK(rule.level() == 3);
   CHECK(rule.eta() == 0.0625);
@@ -218,7 +218,7 @@ TEST_CASE("the level rises to max_level and no further, and falls from there") {
   CHECK(contains(complaint([&] { AdaptiveStep refused(options); }), "max_level=-1"));
 }
 
-TEST_CASE("at_level is the same rule at another level, mu in the middle") {
+TEST_CASE("at_level returns the same rule at another level, with mu in the middle") {
   AdaptiveStepOptions options = other_options();
   options.max_level = 8;
   AdaptiveStep rule(options);
@@ -236,7 +236,7 @@ TEST_CASE("at_level is the same rule at another level, mu in the middle") {
   CHECK(rule.at_level(9).level() == 8);
 }
 
-TEST_CASE("a first step beyond 1e6 is refused") {
+TEST_CASE("an eta0 above 1e6 is refused") {
   const auto refused = [](double eta0) {
     const bool adaptive = contains(refusing(&AdaptiveStepOptions::eta0, eta0), "eta0=");
     CHECK(contains(complaint([&] { ConstantStep rule(eta0); }), "eta0=") == adaptive);
@@ -249,7 +249,7 @@ TEST_CASE("a first step beyond 1e6 is refused") {
   CHECK(refused(1e300));
 }
 
-TEST_CASE("the first gradient sets the unit of the multi-level step") {
+TEST_CASE("the first gradient sets the scale of the multi-level step") {
   for (const double length : {1e-3, 1.0, 40.0}) {
     MultiLevelStep rule;
     CHECK(rule.eta() == 0);
@@ -267,19 +267,19 @@ TEST_CASE("the multi-level step compares directions, not lengths") {
   by_one.next({0.5, 1, 1, 1});
   by_many.next({0.5 * 50 * 30, 30, 50, 1});
   CHECK(by_one.mu() == doctest::Approx(by_many.mu()).epsilon(1e-14));
-  MultiLevelStep tiny;  // gradients without length are unrelated
+  MultiLevelStep tiny;  // very short gradients count as orthogonal
   tiny.next({0, 1e-4, 0, 1});
   const double mu = tiny.mu();
   tiny.next({-1e-8, 1e-4, 1e-4, 1});
   CHECK(tiny.mu() == mu);
 }
 
-TEST_CASE("the multi-level step uses its level, then adapts it, within its bounds") {
+TEST_CASE("the multi-level step uses its level, then adapts it within its bounds") {
   MultiLevelStepOptions options;
   options.max_level = 3;
   MultiLevelStep rule(options);
   double last = rule.next({0, 1, 0, 1});
-  CHECK(rule.mu() == 7);  // mu_min counts as reached: (mu_max - 1) / 2
+  CHECK(rule.mu() == 7);  // mu reached mu_min and became (mu_max - 1) / 2
   int rises = 0;
   for (int j = 0; j < 400; ++j) {
     const auto level = rule.level();
@@ -293,19 +293,19 @@ TEST_CASE("the multi-level step uses its level, then adapts it, within its bound
     }
   }
   CHECK(rises == 3);
-  CHECK(rule.mu() == options.mu_max);  // it stays at the top
+  CHECK(rule.mu() == options.mu_max);  // mu stays at its maximum
   for (int j = 0; j < 400; ++j) rule.next({1, 1, 1, 1});
-  CHECK(rule.level() == 1);  // and does not fall back to 0
+  CHECK(rule.level() == 1);  // the level does not return to 0
 }
 
-TEST_CASE("no vector turns the subspace further than max_angle") {
+TEST_CASE("no sample rotates the subspace by more than max_angle") {
   MultiLevelStep rule;
-  rule.next({0, 0.01, 0, 1});  // a short first gradient makes a large unit
+  rule.next({0, 0.01, 0, 1});  // a short first gradient makes a large scale
   for (const double length : {1.0, 30.0})
     CHECK(rule.next({0, length, 1, 1}) * length == doctest::Approx(1).epsilon(1e-14));
 }
 
-TEST_CASE("a multi-level step refuses what it cannot use") {
+TEST_CASE("the multi-level step refuses invalid options") {
   const auto refusing = [](double MultiLevelStepOptions::* option, double value) {
     MultiLevelStepOptions o;
     o.*option = value;
@@ -319,7 +319,7 @@ TEST_CASE("a multi-level step refuses what it cannot use") {
   CHECK(contains(complaint([] { MultiLevelStep({}, 1, 2, 21, 0); }), "not the state"));
 }
 
-TEST_CASE("the greedy step turns by the vector's angle to the subspace") {
+TEST_CASE("the greedy step rotates by the angle between the sample and the subspace") {
   GreedyStep rule;
   for (const double slope : {1e-8, 0.3, 5.0})
     for (const double length : {1e-3, 2.0}) {
