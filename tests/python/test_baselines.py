@@ -11,8 +11,14 @@ import scipy.sparse as sp
 from gasg21 import GASG21, baselines
 from gasg21.baselines import FMS, PCA, REAPER, TME, OutlierPursuit, RobustMD, SphericalPCA
 from gasg21.baselines._fms import smoothed_cost
-from gasg21.baselines._linear_algebra import completed_basis, coordinates, partial_svd, unit_rows
-from gasg21.baselines._outlier_pursuit import outlier_pursuit, row_threshold, singular_value_threshold
+from gasg21.baselines._linear_algebra import (
+    completed_basis,
+    coordinates,
+    partial_svd,
+    shrink_singular_values,
+    unit_rows,
+)
+from gasg21.baselines._outlier_pursuit import outlier_pursuit, shrink_rows
 from gasg21.baselines._reaper import reaper, water_filling, weighted_least_squares
 from gasg21.baselines._robust_md import MirrorDescent, capped
 from gasg21.datasets import make_low_rank
@@ -263,11 +269,11 @@ def test_outlier_pursuit_completes_a_basis_with_too_few_dimensions(noisy):
 def test_thresholds_are_proximal_maps(rng):
     M = rng.standard_normal((6, 4))
     s = np.linalg.svd(M, compute_uv=False)
-    L, Vt = singular_value_threshold(M, s[2], guess=1)
+    L, Vt = shrink_singular_values(M, s[2], guess=1)
     np.testing.assert_allclose(np.linalg.svd(L, compute_uv=False), [s[0] - s[2], s[1] - s[2], 0, 0], atol=1e-12)
     assert len(Vt) == 2
     lengths = np.linalg.norm(M, axis=1)
-    shrunk = row_threshold(M, np.median(lengths))
+    shrunk = shrink_rows(M, np.median(lengths))
     np.testing.assert_allclose(np.linalg.norm(shrunk, axis=1), np.maximum(lengths - np.median(lengths), 0), atol=1e-12)
 
 

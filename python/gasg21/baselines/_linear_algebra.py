@@ -104,6 +104,38 @@ def _above_rounding(s: Array, X: Array) -> Array:
     return np.asarray(s > max(X.shape) * np.finfo(np.float64).eps * s[0])
 
 
+def shrink_singular_values(A: Array, threshold: float, guess: int | None = None) -> tuple[Array, Array]:
+    """Subtract the threshold from the singular values of A, down to 0.
+
+    This is the proximal map of the nuclear norm: argmin over J of threshold |J|_* + |J - A|^2 / 2.
+
+    Parameters
+    ----------
+    A : ndarray of shape (m, n)
+        Any matrix.
+    threshold : float
+        Value to subtract.
+    guess : int, optional
+        Number of singular values to compute first. It doubles while all of them exceed the threshold. By default all
+        singular values are computed.
+
+    Returns
+    -------
+    J : ndarray of shape (m, n)
+        Matrix with the smaller singular values.
+    Vt : ndarray of shape (rank, n)
+        Right singular vectors of J.
+    """
+    guess = min(A.shape) if guess is None else guess
+    while True:
+        U, s, Vt = partial_svd(A, guess)
+        if len(s) == min(A.shape) or s[-1] <= threshold:
+            break
+        guess *= 2
+    rank = int(np.count_nonzero(s > threshold))
+    return np.asarray((U[:, :rank] * (s[:rank] - threshold)) @ Vt[:rank]), Vt[:rank].copy()
+
+
 def completed_basis(rows: Array, d: int) -> Array:
     """Extend orthonormal rows to d orthonormal rows; the added directions are arbitrary."""
     if len(rows) == d:

@@ -9,7 +9,7 @@ from scipy.linalg import svd
 
 from gasg21._validation import Array, check_integer, check_number
 from gasg21.baselines._base_clusterer import SubspaceClusterer
-from gasg21.baselines._linear_algebra import row_space
+from gasg21.baselines._linear_algebra import row_space, shrink_singular_values
 from gasg21.baselines._parameters import check_flag
 from gasg21.baselines._spectral import spectral_labels
 from gasg21.exceptions import InvalidInputError
@@ -167,7 +167,7 @@ def _represent(
     Y1, Y2 = np.zeros_like(X), np.zeros_like(X)
     mu, bound = _MU_START, tol * max(1.0, np.abs(X).max())
     for iteration in range(1, max_iter + 1):
-        J = shrink_singular_values(Z + Y2 / mu, 1 / mu)
+        J, _ = shrink_singular_values(Z + Y2 / mu, 1 / mu)
         Z = (column * (X - E + Y1 / mu) + J - Y2 / mu) / (1 + column**2)
         E = shrink_columns(X - column * Z + Y1 / mu, lam / mu)
         miss, split = X - column * Z - E, Z - J
@@ -188,13 +188,6 @@ def _duality_gap(s: Array, Q: Array, Z: Array, E: Array, Y: Array, lam: float) -
     column = s[:, None]
     outside = max(1.0, np.linalg.norm(column * Y, 2), np.linalg.norm(Y, axis=0).max() / lam)
     return float(1 - (Y * (column * Q.T)).sum() / outside / primal)
-
-
-def shrink_singular_values(A: Array, threshold: float) -> Array:
-    """Return argmin over J of threshold |J|_* + |J - A|^2 / 2."""
-    U, s, V = svd(A, full_matrices=False)
-    rank = int(np.count_nonzero(s > threshold))
-    return np.asarray((U[:, :rank] * (s[:rank] - threshold)) @ V[:rank])
 
 
 def shrink_columns(A: Array, threshold: float) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 
 from gasg21._validation import Array, check_choice, check_number
 from gasg21.baselines._base_subspace import IterativeSubspace, Solution
-from gasg21.baselines._linear_algebra import coordinates, partial_svd, to_features
+from gasg21.baselines._linear_algebra import coordinates, partial_svd, shrink_singular_values, to_features
 
 # Usual constants of ADMM. On seven problems they needed between a third and a half of the iterations that 1, 1 and 10
 # needed.
@@ -153,10 +153,10 @@ def outlier_pursuit(X: Array, regularization: float, tol: float, max_iter: int) 
     history: list[dict[str, Any]] = []
     rank, converged = 0, False
     while not converged and len(history) < max_iter:
-        L, Vt = singular_value_threshold(X - S + Y / penalty, 1 / penalty, rank + 5)
+        L, Vt = shrink_singular_values(X - S + Y / penalty, 1 / penalty, rank + 5)
         rank = len(Vt)
         relaxed = _RELAXATION * L + (1 - _RELAXATION) * (X - S)
-        before, S = S, row_threshold(X - relaxed + Y / penalty, regularization / penalty)
+        before, S = S, shrink_rows(X - relaxed + Y / penalty, regularization / penalty)
         Y = Y + penalty * (X - relaxed - S)
         primal = float(np.linalg.norm(X - L - S)) / size
         dual = penalty * float(np.linalg.norm(S - before)) / max(float(np.linalg.norm(Y)), 1.0)
@@ -167,32 +167,7 @@ def outlier_pursuit(X: Array, regularization: float, tol: float, max_iter: int) 
     return Pursuit(L, S, Y, Vt, converged, history)
 
 
-def singular_value_threshold(M: Array, threshold: float, guess: int) -> tuple[Array, Array]:
-    """Subtract the threshold from the singular values of M, down to 0.
-
-    Parameters
-    ----------
-    M : ndarray of shape (n_samples, n_features)
-    threshold : float
-    guess : int
-        Number of singular values to compute first. It doubles while all of them exceed the threshold.
-
-    Returns
-    -------
-    L : ndarray of shape (n_samples, n_features)
-    Vt : ndarray of shape (rank, n_features)
-        Right singular vectors of L.
-    """
-    while True:
-        U, s, Vt = partial_svd(M, guess)
-        if len(s) == min(M.shape) or s[-1] <= threshold:
-            break
-        guess *= 2
-    kept = s > threshold
-    return (U[:, kept] * (s[kept] - threshold)) @ Vt[kept], Vt[kept]
-
-
-def row_threshold(M: Array, threshold: float) -> Array:
+def shrink_rows(M: Array, threshold: float) -> Array:
     """Subtract the threshold from the length of each row of M, down to 0."""
     lengths = np.linalg.norm(M, axis=1, keepdims=True)
     return np.asarray(M * np.maximum(1 - threshold / np.maximum(lengths, np.finfo(np.float64).tiny), 0))
