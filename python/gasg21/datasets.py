@@ -13,7 +13,7 @@ import numpy.typing as npt
 import scipy.io
 from sklearn.utils import Bunch
 
-from gasg21._data.samples import check_integer, check_number
+from gasg21._data.parameters import check_integer, check_number
 from gasg21.exceptions import InvalidInputError
 
 __all__ = ["load_faces", "load_hopkins155", "make_low_rank", "make_union_of_subspaces"]

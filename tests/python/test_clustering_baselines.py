@@ -5,8 +5,8 @@ import pytest
 from scipy.linalg import eigh
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from gasg21._algorithms.spectral import embed, spectral_labels
 from gasg21.baselines import LBF, LRR, SSC
-from gasg21.baselines._spectral import embed, spectral_labels
 from gasg21.datasets import make_union_of_subspaces
 from gasg21.exceptions import ConvergenceWarning, InvalidInputError
 from gasg21.metrics import clustering_error, subspace_angle

@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
 
-from gasg21._data.samples import Array, check_integer, unchanged_on_error
+from gasg21._data.parameters import check_integer
+from gasg21._data.samples import Array, unchanged_on_error
 from gasg21.exceptions import ConvergenceWarning, InvalidInputError
 
 _LARGEST_ENTRY = 1e100  # sums of products of two squares do not overflow

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from gasg21._validation import Array, check_components, check_number, seed_of, unchanged_on_error
+from gasg21._data.parameters import check_components, check_number, seed_of
+from gasg21._data.samples import Array, unchanged_on_error
 from gasg21.baselines._base_subspace import IterativeSubspace, Solution
 from gasg21.baselines._linear_algebra import largest_angle, unit_rows
 from gasg21.exceptions import InvalidInputError
