@@ -135,11 +135,13 @@ def unions() -> Iterator[tuple[str, Case]]:
                         lambda make=make, data=data: clustered(make(), data, stream=True),
                     )
         some = X.data[:150]
-        yield f"union ensemble seed {seed}", lambda s=seed, X=some: clustered(
-            KGASG21(3, 2, n_ensemble=4, random_state=s), {"X": X}
+        yield (
+            f"union ensemble seed {seed}",
+            lambda s=seed, X=some: clustered(KGASG21(3, 2, n_ensemble=4, random_state=s), {"X": X}),
         )
-        yield f"union whiten seed {seed}", lambda s=seed, X=some: clustered(
-            KGASG21(3, 2, whiten=True, random_state=s), {"X": X}
+        yield (
+            f"union whiten seed {seed}",
+            lambda s=seed, X=some: clustered(KGASG21(3, 2, whiten=True, random_state=s), {"X": X}),
         )
     many = make_union_of_subspaces(3000, 60, 3, 12, outlier_fraction=0.4, observed_fraction=0.7, random_state=4).data
     yield "union default K 12", lambda: clustered(KGASG21(12, 3, random_state=0), {"X": many})
@@ -197,7 +199,9 @@ def difference(a: list[np.ndarray], b: list[np.ndarray]) -> str:
     words = [f"{x} -> {y}" for x, y in zip(a, b, strict=True) if x.dtype.kind == "U" and x != y]
     numbers = [np.nanmax(np.abs(x - y), initial=0.0) for x, y in zip(a, b, strict=True) if x.dtype.kind == "f"]
     labels = sum(int((x != y).sum()) for x, y in zip(a, b, strict=True) if x.dtype.kind in "iu")
-    return f"numbers differ by at most {max(numbers, default=0):.1e}; {labels} integers differ; {'; '.join(words)[:300]}"
+    return (
+        f"numbers differ by at most {max(numbers, default=0):.1e}; {labels} integers differ; {'; '.join(words)[:300]}"
+    )
 
 
 def main() -> None:

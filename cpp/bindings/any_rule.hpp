@@ -1,10 +1,11 @@
-// The step rules, losses with their fits, and metrics behind one type each, so that Python chooses
-// at run time what C++ chooses by template. One visit an update, against thousands of
-// multiply-adds.
+// One type each for the step rules, the losses with their fits, and the metrics: Python chooses at
+// run time what C++ chooses by template. This costs one visit per update.
 #pragma once
 
 #include <cstdint>
-#include <gasg21/gasg21.hpp>
+#include <gasg21/loss.hpp>
+#include <gasg21/metric.hpp>
+#include <gasg21/step_size.hpp>
 #include <string>
 #include <variant>
 
@@ -13,8 +14,8 @@ namespace gasg21::bindings {
 struct AnyStep {
   std::variant<AdaptiveStep, DiminishingStep, ConstantStep, MultiLevelStep, GreedyStep> rule;
 
-  double next(const Pull& pull) {
-    return std::visit([&](auto& r) { return r.next(pull); }, rule);
+  double next(const GradientSummary& gradient) {
+    return std::visit([&](auto& r) { return r.next(gradient); }, rule);
   }
   double eta() const {
     return std::visit([](const auto& r) { return r.eta(); }, rule);
@@ -23,6 +24,18 @@ struct AnyStep {
     return std::visit([](const auto& r) { return r.level(); }, rule);
   }
 };
+
+/// As for the rules themselves.
+inline AnyStep rule_after_fit(const AnyStep& stream_rule, const AnyStep& current, double angle) {
+  if (const auto* adaptive = std::get_if<AdaptiveStep>(&stream_rule.rule))
+    return AnyStep{adaptive->at_angle(angle)};
+  return current;
+}
+inline AnyStep with_first_step(const AnyStep& rule, double eta0) {
+  if (const auto* adaptive = std::get_if<AdaptiveStep>(&rule.rule))
+    return AnyStep{adaptive->with_eta0(eta0)};
+  return rule;
+}
 
 template <class T>
 struct AnyFit {
@@ -54,9 +67,9 @@ struct AnyFit {
   }
 };
 
-/// The fit of a loss in a basis that stands still.
+/// The fit of a loss in a fixed basis.
 template <class T>
-struct AnyStandingFit {
+struct AnyFixedFit {
   std::variant<FixedFit<T>, L1Admm<T>> fit;
 
   Solved solve(const arma::Mat<T>& U, const Observation<T>& x) {
@@ -96,11 +109,14 @@ struct AnyLoss {
     return std::visit([&](const auto& l) { return AnyFit<T>{l.template make_fit<T>(n, d)}; }, loss);
   }
   template <class T>
-  AnyStandingFit<T> make_fixed_fit(const arma::Mat<T>& U) const {
-    if (const auto* l1 = std::get_if<L1Loss>(&loss)) return {l1->make_fit<T>(U.n_rows, U.n_cols)};
-    return {FixedFit<T>(U)};
+  AnyFixedFit<T> make_fixed_fit(const arma::Mat<T>& U) const {
+    return std::visit(
+        [&](const auto& l) { return AnyFixedFit<T>{l.template make_fixed_fit<T>(U)}; }, loss);
   }
-  /// Passes over a sample that a fit to a standing basis makes, at most.
+  bool is_least_squares() const {
+    return std::visit([](const auto& l) { return l.is_least_squares(); }, loss);
+  }
+  /// Passes over a sample that a fit in a fixed basis makes, at most.
   double passes() const {
     const auto* l1 = std::get_if<L1Loss>(&loss);
     return l1 ? double(l1->options.max_iter) : 1;
@@ -123,13 +139,16 @@ struct AnyMetric {
   bool fits(uword d) const {
     return std::visit([&](const auto& m) { return m.fits(d); }, metric);
   }
+  bool scaled() const {
+    return std::visit([](const auto& m) { return m.scaled(); }, metric);
+  }
   template <class Gradient>
   double agreement(const Gradient& previous, const Gradient& g, double overlap) const {
     return std::visit([&](const auto& m) { return m.agreement(previous, g, overlap); }, metric);
   }
   template <class Gradient, class Column>
-  double turn(const Gradient& g, double eta, Column& v) const {
-    return std::visit([&](const auto& m) { return m.turn(g, eta, v); }, metric);
+  double step(const Gradient& g, double eta, Column& v) const {
+    return std::visit([&](const auto& m) { return m.step(g, eta, v); }, metric);
   }
 };
 

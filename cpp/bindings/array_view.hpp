@@ -1,14 +1,15 @@
-// NumPy buffer -> borrowed view. Nothing here copies: a layout that cannot be borrowed is refused,
-// because the Python side converts at the door, where it can do so block by block.
+// NumPy arrays as borrowed views and matrices, and back. The only file that knows both worlds.
+// Nothing here converts: a layout that cannot be borrowed is refused, and the Python side converts.
 #pragma once
 
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
 #include <cstdint>
-#include <gasg21/gasg21.hpp>
+#include <gasg21/data/views.hpp>
+#include <gasg21/support/error.hpp>
 #include <string>
-#include <variant>
+#include <vector>
 
 namespace gasg21::bindings {
 
@@ -16,7 +17,7 @@ namespace py = pybind11;
 
 template <class T>
 void require_native(const py::array& a, const char* name) {
-  if (!py::isinstance<py::array_t<T>>(a))  // asked first: the name of a dtype takes microseconds
+  if (!py::isinstance<py::array_t<T>>(a))  // checked first: formatting a dtype takes microseconds
     require(false, name, " must be a native ", sizeof(T) * 8, "-bit array, not ",
             std::string(py::str(a.dtype())));
   // A misaligned array passes NumPy's own layout flags, and reading it is undefined behaviour.
@@ -82,36 +83,45 @@ SparseView<T, Index> as_sparse_columns(const py::array& values, const py::array&
           offsets, n, m};
 }
 
+/// Samples from Python: an array with an optional mask, or (data, indices, indptr) with an optional
+/// fourth item, whether the entries that are not stored are zero.
 template <class T>
-using AnyView =
-    std::variant<DenseView<T>, SparseView<T, std::int32_t>, SparseView<T, std::int64_t>>;
-
-/// The samples as Python hands them over: an array with an optional mask, or (data, indices,
-/// indptr).
-template <class T>
-AnyView<T> as_view(const py::object& samples, const py::object& mask, uword n,
-                   const HeldOut* held_out = nullptr) {
-  AnyView<T> view = [&]() -> AnyView<T> {
-    if (!py::isinstance<py::tuple>(samples))
-      return as_columns<T>(py::cast<py::array>(samples), mask);
-    const auto parts = py::cast<py::tuple>(samples);
-    require(parts.size() == 3, "sparse samples are (data, indices, indptr)");
-    const auto data = py::cast<py::array>(parts[0]);
-    const auto indices = py::cast<py::array>(parts[1]), indptr = py::cast<py::array>(parts[2]);
-    if (indices.itemsize() == 4)
-      return as_sparse_columns<T, std::int32_t>(data, indices, indptr, n);
-    return as_sparse_columns<T, std::int64_t>(data, indices, indptr, n);
-  }();
-  std::visit(
-      [&](auto& v) {
-        v.held_out = held_out;
-        require(v.n_rows == n, "samples have ", v.n_rows, " features, not ", n);
-      },
-      view);
-  return view;
+AnyView<T> as_view(const py::object& samples, const py::object& mask, uword n) {
+  if (!py::isinstance<py::tuple>(samples)) {
+    const DenseView<T> view = as_columns<T>(py::cast<py::array>(samples), mask);
+    require(view.n_rows == n, "samples have ", view.n_rows, " features, not ", n);
+    return view;
+  }
+  const auto parts = py::cast<py::tuple>(samples);
+  require(parts.size() == 3 || parts.size() == 4, "sparse samples are (data, indices, indptr)");
+  const auto data = py::cast<py::array>(parts[0]);
+  const auto indices = py::cast<py::array>(parts[1]), indptr = py::cast<py::array>(parts[2]);
+  const auto finish = [&](auto view) -> AnyView<T> {
+    view.rest_is_zero = parts.size() == 4 && parts[3].cast<bool>();
+    return view;
+  };
+  if (indices.itemsize() == 4)
+    return finish(as_sparse_columns<T, std::int32_t>(data, indices, indptr, n));
+  return finish(as_sparse_columns<T, std::int64_t>(data, indices, indptr, n));
 }
 
-/// Row numbers, borrowed.
+/// The array whose dtype decides in which precision the core computes.
+inline py::array values_of(const py::object& samples) {
+  if (!py::isinstance<py::tuple>(samples)) return py::cast<py::array>(samples);
+  const auto parts = py::cast<py::tuple>(samples);
+  require(parts.size() >= 1, "sparse samples are (data, indices, indptr)");
+  return py::cast<py::array>(parts[0]);
+}
+
+/// Calls work(T{}) with T = float for a float32 array, else with double. The one place that
+/// chooses.
+template <class Work>
+auto in_precision_of(const py::array& a, Work&& work) {
+  if (py::isinstance<py::array_t<float>>(a)) return work(float{});
+  return work(double{});
+}
+
+/// Numbers of samples, borrowed.
 inline arma::uvec as_order(const py::object& order) {
   const auto a = order.cast<py::array>();
   const uword* at =
@@ -129,6 +139,42 @@ template <class T>
 py::array_t<T> to_components(const arma::Mat<T>& U) {
   py::array_t<T> out({py::ssize_t(U.n_cols), py::ssize_t(U.n_rows)});
   std::copy(U.begin(), U.end(), out.mutable_data());
+  return out;
+}
+
+/// A copy of C-ordered (d, n) components as an n x d basis.
+template <class T>
+arma::Mat<T> copy_basis(const py::array& a, const char* name) {
+  const arma::Mat<T> borrowed = as_basis<T>(a, name);
+  return arma::Mat<T>(borrowed.memptr(), borrowed.n_rows, borrowed.n_cols);
+}
+
+template <class T>
+py::array_t<T> to_column_array(const arma::Col<T>& v) {
+  return py::array_t<T>(py::ssize_t(v.n_elem), v.memptr());
+}
+
+/// A list of C-ordered (d_k, n) arrays -> n x d_k matrices, copied.
+template <class T>
+std::vector<arma::Mat<T>> copy_bases(const py::list& list) {
+  std::vector<arma::Mat<T>> bases;
+  for (const auto& item : list)
+    bases.push_back(copy_basis<T>(py::cast<py::array>(item), "subspaces"));
+  return bases;
+}
+
+template <class T>
+py::list to_list(const std::vector<arma::Mat<T>>& bases) {
+  py::list list;
+  for (const auto& U : bases) list.append(to_components(U));
+  return list;
+}
+
+/// Labels; -1 for samples that have none, which the core gives the number of clusters.
+inline py::array_t<py::ssize_t> to_labels(const arma::uvec& labels, uword n_clusters) {
+  py::array_t<py::ssize_t> out(py::ssize_t(labels.n_elem));
+  for (uword j = 0; j < labels.n_elem; ++j)
+    out.mutable_data()[j] = labels[j] < n_clusters ? py::ssize_t(labels[j]) : -1;
   return out;
 }
 

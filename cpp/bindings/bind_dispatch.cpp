@@ -2,7 +2,8 @@
 #include <pybind11/pybind11.h>
 
 #include <array>
-#include <gasg21/gasg21.hpp>
+#include <gasg21/kernels/dispatch.hpp>
+#include <gasg21/support/error.hpp>
 #include <string>
 #include <utility>
 

@@ -2,7 +2,7 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
-#include <gasg21/gasg21.hpp>
+#include <gasg21/geometry/grassmann.hpp>
 
 #include "array_view.hpp"
 #include "module.hpp"

@@ -2,8 +2,12 @@
 // and what a pickle holds.
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
 
-#include <gasg21/gasg21.hpp>
+#include <gasg21/loss.hpp>
+#include <gasg21/metric.hpp>
+#include <gasg21/step_size.hpp>
+#include <optional>
 
 #include "module.hpp"
 #include "pickling.hpp"
@@ -14,13 +18,13 @@ namespace py = pybind11;
 
 namespace {
 
-constexpr int scaling_schema =
-    3;  // of a pickled CovarianceScaling; raise it when the fields change
+// Of a pickled CovarianceScaling; raise it when the fields change.
+constexpr int scaling_schema = 3;
 
-/// `next` of a rule that looks at the whole pull.
+/// `next` of a rule that looks at the whole gradient.
 template <class Rule>
 double next_of(Rule& rule, double agreement, double length, double previous_length, double slope) {
-  return rule.next(Pull{agreement, length, previous_length, slope});
+  return rule.next(GradientSummary{agreement, length, previous_length, slope});
 }
 
 /// The loss, once its fit has accepted its constants.
@@ -29,19 +33,27 @@ L1Loss checked(const L1Loss& loss) {
   return loss;
 }
 
-}  // namespace
-
-void bind_step_size(py::module_& m) {
+void bind_adaptive(py::module_& m) {
   const AdaptiveStepOptions defaults;
   py::class_<AdaptiveStep>(m, "AdaptiveStep")
-      .def(py::init([](double eta0, double mu_max, double mu_min, double f_min, double f_max,
-                       double omega, std::int64_t max_level) {
-             return AdaptiveStep({eta0, mu_max, mu_min, f_min, f_max, omega, max_level});
+      .def(py::init([](std::optional<double> eta0, std::optional<double> mu_max, double mu_min,
+                       double f_min, double f_max, double omega,
+                       std::optional<std::int64_t> max_level, bool scaling, bool stream) {
+             AdaptiveStepOptions options = AdaptiveStepOptions::defaults(scaling, stream);
+             options.eta0 = eta0.value_or(options.eta0);
+             options.mu_max = mu_max.value_or(options.mu_max);
+             options.mu_min = mu_min;
+             options.f_min = f_min;
+             options.f_max = f_max;
+             options.omega = omega;
+             options.max_level = max_level.value_or(options.max_level);
+             return AdaptiveStep(options);
            }),
-           py::arg("eta0") = defaults.eta0, py::arg("mu_max") = defaults.mu_max,
+           py::arg("eta0") = py::none(), py::arg("mu_max") = py::none(),
            py::arg("mu_min") = defaults.mu_min, py::arg("f_min") = defaults.f_min,
            py::arg("f_max") = defaults.f_max, py::arg("omega") = defaults.omega,
-           py::arg("max_level") = defaults.max_level)
+           py::arg("max_level") = py::none(), py::arg("scaling") = false, py::arg("stream") = false,
+           "None = the default of the metric, for a stream or a fit.")
       .def("at_level", &AdaptiveStep::at_level, py::arg("level"))
       .def("next", py::overload_cast<double>(&AdaptiveStep::next), py::arg("agreement"))
       .def("sigmoid", &AdaptiveStep::sigmoid, py::arg("x"))
@@ -64,7 +76,9 @@ void bind_step_size(py::module_& m) {
                         whole(8));
                   })
       .def("__reduce__", reduce);
+}
 
+void bind_diminishing(py::module_& m) {
   py::class_<DiminishingStep>(m, "DiminishingStep")
       .def(py::init<double>(), py::arg("eta0") = DiminishingStep().eta0())
       .def("next", py::overload_cast<double>(&DiminishingStep::next), py::arg("agreement"))
@@ -78,7 +92,9 @@ void bind_step_size(py::module_& m) {
                     return DiminishingStep(t[0].cast<double>(), t[1].cast<std::int64_t>());
                   })
       .def("__reduce__", reduce);
+}
 
+void bind_constant(py::module_& m) {
   py::class_<ConstantStep>(m, "ConstantStep")
       .def(py::init<double>(), py::arg("eta0") = ConstantStep().eta())
       .def("next", py::overload_cast<double>(&ConstantStep::next), py::arg("agreement"))
@@ -91,7 +107,9 @@ void bind_step_size(py::module_& m) {
                     return ConstantStep(t[0].cast<double>());
                   })
       .def("__reduce__", reduce);
+}
 
+void bind_multi_level(py::module_& m) {
   const MultiLevelStepOptions levels;
   py::class_<MultiLevelStep>(m, "MultiLevelStep")
       .def(py::init([](double first_angle, double mu_max, double mu_min, double f_min, double f_max,
@@ -124,7 +142,9 @@ void bind_step_size(py::module_& m) {
                         real(8), real(9), whole(10), real(11));
                   })
       .def("__reduce__", reduce);
+}
 
+void bind_greedy(py::module_& m) {
   py::class_<GreedyStep>(m, "GreedyStep")
       .def(py::init<>())
       .def("next", &next_of<GreedyStep>, py::arg("agreement"), py::arg("length"),
@@ -138,7 +158,9 @@ void bind_step_size(py::module_& m) {
                     return GreedyStep(t[0].cast<double>());
                   })
       .def("__reduce__", reduce);
+}
 
+void bind_l1_loss(py::module_& m) {
   const L1AdmmOptions admm;
   py::class_<L1Loss>(m, "L1Loss")
       .def(py::init([](double rho, std::int64_t max_iter, double tol) {
@@ -157,7 +179,9 @@ void bind_step_size(py::module_& m) {
                         {t[0].cast<double>(), t[1].cast<std::int64_t>(), t[2].cast<double>()}});
                   })
       .def("__reduce__", reduce);
+}
 
+void bind_metrics(py::module_& m) {
   py::class_<NoScaling>(m, "NoScaling")
       .def(py::init<>())
       .def("__getstate__", [](const NoScaling&) { return py::tuple(); })
@@ -185,6 +209,18 @@ void bind_step_size(py::module_& m) {
                         t[3].cast<double>(), t[4].cast<double>());
                   })
       .def("__reduce__", reduce);
+}
+
+}  // namespace
+
+void bind_step_size(py::module_& m) {
+  bind_adaptive(m);
+  bind_diminishing(m);
+  bind_constant(m);
+  bind_multi_level(m);
+  bind_greedy(m);
+  bind_l1_loss(m);
+  bind_metrics(m);
 }
 
 }  // namespace gasg21::bindings

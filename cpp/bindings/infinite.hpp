@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <gasg21/gasg21.hpp>
+#include <gasg21/kernels/observe.hpp>
 
 namespace gasg21::bindings {
 

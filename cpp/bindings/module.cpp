@@ -3,20 +3,26 @@
 
 #include <pybind11/pybind11.h>
 
-#include <gasg21/gasg21.hpp>
+#include <gasg21/support/error.hpp>
+#include <gasg21/version.hpp>
 
 namespace py = pybind11;
 
 PYBIND11_MODULE(_core, m) {
   m.doc() = "The C++ core of gasg21. Private: use the gasg21 package.";
   m.attr("__version__") = GASG21_VERSION;
+  // What a caller passed is a ValueError, what could not be computed an ArithmeticError.
+  py::register_exception<std::invalid_argument>(m, "InvalidInputError", PyExc_ValueError);
   py::register_exception<gasg21::NumericalError>(m, "NumericalError", PyExc_ArithmeticError);
   gasg21::bindings::bind_dispatch(m);
   gasg21::bindings::bind_geometry(m);
   gasg21::bindings::bind_step_size(m);
-  gasg21::bindings::bind_polish(m);
-  gasg21::bindings::bind_seeding(m);
   gasg21::bindings::bind_tracker(m);
+  gasg21::bindings::bind_recover(m);
   gasg21::bindings::bind_k_subspaces(m);
-  gasg21::bindings::bind_transform(m);
+  gasg21::bindings::bind_recover_union(m);
+  gasg21::bindings::bind_seeding(m);
+  gasg21::bindings::bind_projector(m);
+  gasg21::bindings::bind_blocks(m);
+  gasg21::bindings::bind_infinite(m);
 }

@@ -5,13 +5,16 @@
 
 namespace gasg21::bindings {
 
+void bind_blocks(pybind11::module_& m);
 void bind_dispatch(pybind11::module_& m);
 void bind_geometry(pybind11::module_& m);
+void bind_infinite(pybind11::module_& m);
 void bind_k_subspaces(pybind11::module_& m);
-void bind_polish(pybind11::module_& m);
+void bind_projector(pybind11::module_& m);
+void bind_recover(pybind11::module_& m);
+void bind_recover_union(pybind11::module_& m);
 void bind_seeding(pybind11::module_& m);
 void bind_step_size(pybind11::module_& m);
 void bind_tracker(pybind11::module_& m);
-void bind_transform(pybind11::module_& m);
 
 }  // namespace gasg21::bindings

@@ -1,4 +1,4 @@
-// Pickling through gasg21._pickling.restore. pybind11's own way leaves an object without a value to
+// Pickling through gasg21._support.pickling.restore. pybind11's own way leaves an object without a value to
 // Python's older protocols, which ends the process.
 #pragma once
 
@@ -10,7 +10,7 @@ namespace gasg21::bindings {
 inline pybind11::tuple reduce(const pybind11::object& self) {
   namespace py = pybind11;
   return py::make_tuple(
-      py::module_::import("gasg21._pickling").attr("restore"),
+      py::module_::import("gasg21._support.pickling").attr("restore"),
       py::make_tuple(py::type::of(self).attr("__name__"), self.attr("__getstate__")()));
 }
 

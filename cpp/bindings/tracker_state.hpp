@@ -5,7 +5,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
-#include <gasg21/gasg21.hpp>
+#include <gasg21/tracker.hpp>
 
 #include "any_rule.hpp"
 #include "array_view.hpp"
@@ -14,17 +14,6 @@ namespace gasg21::bindings {
 
 template <class T>
 using AnyState = TrackerState<T, AnyStep, AnyMetric>;
-
-template <class T>
-py::array_t<T> to_column_array(const arma::Col<T>& v) {
-  return py::array_t<T>(py::ssize_t(v.n_elem), v.memptr());
-}
-
-template <class T>
-arma::Mat<T> copy_basis(const py::array& a, const char* name) {
-  const arma::Mat<T> borrowed = as_basis<T>(a, name);
-  return arma::Mat<T>(borrowed.memptr(), borrowed.n_rows, borrowed.n_cols);
-}
 
 inline py::list pack(const Counters& counters) {
   py::list counts;
@@ -104,6 +93,11 @@ inline py::dict to_dict(const Counters& c) {
                   py::arg("n_nonfinite") = c[StepOutcome::not_finite],
                   py::arg("n_rank_deficient") = c[StepOutcome::rank_deficient],
                   py::arg("n_orthogonal") = c[StepOutcome::orthogonal]);
+}
+inline py::dict to_dict(const Counters& c, std::uint64_t entries_used) {
+  py::dict counters = to_dict(c);
+  counters["entries_used"] = entries_used;
+  return counters;
 }
 
 }  // namespace gasg21::bindings

@@ -1,12 +1,13 @@
-// Keeps long loops answerable: they run without the GIL, and this takes it back some twenty times a
-// second to let signals (Ctrl-C) and the progress bar through.
+// Keeps long loops responsive. They run without the GIL; a Watch takes it some twenty times a
+// second to let signals (Ctrl-C) and the progress bar through. It is the observer of `recover` and
+// `recover_union`.
 #pragma once
 
 #include <pybind11/pybind11.h>
 
 #include <algorithm>
 #include <chrono>
-#include <gasg21/tracker.hpp>
+#include <gasg21/recovery/report.hpp>
 #include <mutex>
 #include <utility>
 
@@ -16,30 +17,46 @@ namespace py = pybind11;
 
 class Watch {
  public:
-  /// `progress(done, level, eta)` is called with the items done since the last call, unless None.
-  /// `work` is the cost of one item in multiply-adds: the clock is looked at about every 100 us.
-  /// A lock that the loop holds is given back meanwhile: a signal handler may want what it guards.
-  Watch(py::object progress, double work, std::unique_lock<std::mutex>* lock = nullptr)
+  /// `progress(done, level, eta)` is called with the vectors done since the last call, unless it is
+  /// None. `work` is the cost of one vector in multiply-adds: the clock is read about every 100 us.
+  /// A lock that the loop holds is released meanwhile, because a signal handler may want it.
+  explicit Watch(py::object progress = py::none(), double work = 1e5,
+                 std::unique_lock<std::mutex>* lock = nullptr)
       : progress_(std::move(progress)),
         stride_(uword(std::clamp(1e5 / work, 1.0, 1024.0))),
         lock_(lock) {}
 
-  /// After each update, without the GIL.
-  bool tick(const StepReport& step) {
-    level_ = step.level;
-    eta_ = step.eta;
-    return tick();
+  /// After each vector, without the GIL. True = stop: a Python exception is pending.
+  bool step(const StepReport& report) {
+    level_ = report.level;
+    eta_ = report.eta;
+    ++done_;
+    return failed_ || (++since_look_ >= stride_ && look());
   }
 
-  /// After each item, without the GIL. True = stop: a Python exception is waiting, see `finish`.
-  bool tick() {
-    if (failed_)
-      return true;  // the work may go on for a moment: the exception must wait for `finish`
-    ++done_;
-    if (++since_look_ < stride_) return false;
+  /// Now and then in batch work, without the GIL. True = stop.
+  bool poll() { return failed_ || look(); }
+
+  void pass(const PassRecord& /*record*/) {}
+
+  /// After the loop, with the GIL: reports the rest, or throws the pending exception.
+  void finish() {
+    if (failed_ || !report()) throw py::error_already_set();
+  }
+
+  /// As `finish`, but returns the pending exception instead, or None.
+  py::object pending() {
+    if (!failed_ && report()) return py::none();
+    const py::error_already_set error;
+    return error.value();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  bool look() {
     since_look_ = 0;
-    const auto now = Clock::now();
-    if (now - last_ < std::chrono::milliseconds(40)) return false;
+    if (Clock::now() - last_ < std::chrono::milliseconds(40)) return false;
     if (lock_) lock_->unlock();
     {
       const py::gil_scoped_acquire gil;
@@ -49,14 +66,6 @@ class Watch {
     last_ = Clock::now();
     return failed_;
   }
-
-  /// After the loop, with the GIL: reports what is left, or throws what was waiting.
-  void finish() {
-    if (failed_ || !report()) throw py::error_already_set();
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
 
   bool report() {
     const uword done = std::exchange(done_, 0);
@@ -76,5 +85,17 @@ class Watch {
   Clock::time_point last_ = Clock::now();
   bool failed_ = false;
 };
+
+/// Runs work(parallel) without the GIL on several threads, while signals are let through.
+template <class Work>
+void without_gil(unsigned n_threads, Work&& work) {
+  Watch watch;
+  try {
+    const py::gil_scoped_release nogil;
+    work(Parallel(n_threads, [&] { return watch.poll(); }));
+  } catch (const Stopped&) {
+  }
+  watch.finish();
+}
 
 }  // namespace gasg21::bindings

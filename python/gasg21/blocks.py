@@ -135,7 +135,6 @@ def block_sums(components: Array, X: Any, scatter: Scatter | None = None, mask: 
     if samples.n_features != components.shape[1]:
         msg = f"X has {samples.n_features} features; it must have {components.shape[1]}, as many as components"
         raise InvalidInputError(msg)
-    function = _core.block_sums64 if components.dtype == np.float64 else _core.block_sums32
     C, s = (None, 0.0) if scatter is None else (np.asarray(scatter.C, np.float64), scatter.s)
     d = len(components)
     if C is not None and (C.shape != (d, d) or not np.isfinite(C).all() or not s > 0):
@@ -144,7 +143,7 @@ def block_sums(components: Array, X: Any, scatter: Scatter | None = None, mask: 
             "and s must be positive"
         )
         raise InvalidInputError(msg)
-    parts = [BlockSums(*function(components, b.payload, b.mask, C, s)) for b in samples.blocks()]
+    parts = [BlockSums(*_core.block_sums(components, b.payload, b.mask, C, s)) for b in samples.batches()]
     return sum(parts[1:], parts[0])
 
 
@@ -176,9 +175,8 @@ def new_basis(components: Array, sums: BlockSums, scatter: Scatter | None) -> tu
     following = sums.scatter
     if scatter is None:
         return components, following, float(np.pi / 2)
-    function = _core.next_basis64 if components.dtype == np.float64 else _core.next_basis32
     rows = np.ascontiguousarray(sums.rows, components.dtype)
-    basis, C, change = function(components, rows, following.C)
+    basis, C, change = _core.next_basis(components, rows, following.C)
     return basis, Scatter(C, following.s), change
 
 

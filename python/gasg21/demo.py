@@ -91,7 +91,7 @@ def _measure(name: str, problem: Any, fit: Callable[[], Array]) -> _Row:
     components = fit()
     seconds = time.perf_counter() - start
     # The same rule for all methods: an outlier is as far from the subspace as a random direction.
-    residuals = _core.project64(components, problem.data)[1]
+    residuals = _core.project(components, problem.data)[1]
     flagged = residuals > -null_offset(OBSERVED * N_FEATURES, N_COMPONENTS)
     return _Row(name, subspace_angle(components, problem.basis), seconds, flagged)
 

@@ -1,15 +1,13 @@
-"""Exceptions and warnings.
+"""Exceptions and warnings of gasg21.
 
-Invalid input raises `InvalidInputError`, which is a `ValueError`. Input that the validation of scikit-learn refuses
-raises `ValueError` or `TypeError`, as in scikit-learn.
+Bad input raises `InvalidInputError`, a `ValueError`. What scikit-learn's own validation refuses is a `ValueError` or
+`TypeError`, as everywhere in scikit-learn.
 """
 
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from gasg21._core import NumericalError
+from gasg21._core import InvalidInputError, NumericalError
 
 __all__ = ["ConvergenceWarning", "InvalidInputError", "NotFittedError", "NumericalError"]
 
-
-class InvalidInputError(ValueError):
-    """A parameter or an array is invalid. The estimator is left unchanged."""
+InvalidInputError.__module__ = NumericalError.__module__ = __name__  # where users and pickles find them

@@ -13,7 +13,7 @@ from benchmarks.__main__ import main
 from benchmarks.framework import records
 from benchmarks.framework.experiment import Claim, MissingData, Table, Verdict
 from fake_experiment import fake, run
-from gasg21._threads import n_threads
+from gasg21._data.parameters import n_threads
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,11 +9,13 @@ from scipy.optimize import linear_sum_assignment
 
 import reference
 from gasg21 import GASG21, KGASG21, _core
-from gasg21._subspace import null_residual
-from gasg21._union import UnionPlan
+from gasg21._algorithms.clusters import UnionPlan
+from gasg21._algorithms.null_law import null_residual
+from gasg21._data.samples import check_samples
 from gasg21.datasets import make_union_of_subspaces
 from gasg21.exceptions import ConvergenceWarning, InvalidInputError
 from gasg21.metrics import clustering_error, subspace_angle
+from gasg21.step_size import AdaptiveStep
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +61,7 @@ def test_the_core_is_algorithm_3_in_numpy():
     for U, V in zip(found, core.subspaces(), strict=True):
         assert reference.largest_angle(U, V.T) <= 1e-9
     nearest = np.argmin([reference.residuals_to(U, p.data) for U in found], axis=0)
-    np.testing.assert_array_equal(_core.assign64(core.subspaces(), p.data)[0], nearest)
+    np.testing.assert_array_equal(_core.assign(core.subspaces(), p.data)[0], nearest)
 
 
 def test_candidates_fit_the_nearest_neighbours_of_their_seeds(union):
@@ -127,17 +129,26 @@ def test_a_random_start_is_repaired(union, rng):
     assert worst_angle(model.subspaces_, union.bases) < 0.02
 
 
+def wrong_bases():
+    rng = np.random.default_rng(5)
+    return [np.linalg.qr(rng.standard_normal((40, 2)))[0].T for _ in range(4)]
+
+
 def test_the_first_step_does_not_wreck_a_good_start(union):
-    plan = UnionPlan((2,) * 4, "density", 12, 0, True, True, "adaptive", 20, 1e-6, 0, 1)
-    assert plan.rule(np.full(10, 1e-3)).eta == 5e-4
-    assert plan.rule(np.full(10, 0.9)).eta == 0.1
+    samples = check_samples(KGASG21(), union.data, reset=True)
+    for init, step_size in ((union.bases, "adaptive"), (wrong_bases(), "adaptive"), (union.bases, AdaptiveStep(0.3))):
+        bases = [np.ascontiguousarray(basis) for basis in init]
+        plan = UnionPlan((2,) * 4, bases, 12, 0, True, True, step_size, 20, 1e-6, 0, 1)
+        (eta,) = {rule.eta for rule in plan.run(samples, goal="start_of_fit")["stream"].rules}
+        typical = np.median(_core.assign(bases, union.data)[1])
+        assert eta == pytest.approx(0.3 if step_size != "adaptive" else min(0.1, typical / 2), rel=1e-9)
     model = KGASG21(4, 2, init=union.bases, polish=False, max_passes=1, tol=0, random_state=0).fit(union.data)
     assert clustering_error(union.labels, model.labels_, outlier_label=-1) == 0
 
 
 def test_the_outlier_rule_counts_the_chances_of_k_subspaces(rng):
     subspaces = [np.ascontiguousarray(np.linalg.qr(rng.standard_normal((30, 3)))[0].T) for _ in range(20)]
-    nearest = _core.assign64(subspaces, rng.standard_normal((20_000, 30)))[1]
+    nearest = _core.assign(subspaces, rng.standard_normal((20_000, 30)))[1]
     n_observed, dimension = np.array([30]), np.array([3])
     assert np.mean(nearest <= null_residual(n_observed, dimension, 20)) < 0.002  # one in a thousand passes
     assert np.mean(nearest <= null_residual(n_observed, dimension)) > 0.01  # with one chance twenty times as many
@@ -283,29 +294,21 @@ def test_a_stream_keeps_its_clusters(union):
     assert pickle.dumps(model._stream) == before
 
 
-def test_an_interrupted_fit_of_one_cluster_keeps_what_it_reached(union, monkeypatch):
-    def interrupt(*_):
-        raise KeyboardInterrupt
+@pytest.mark.parametrize(("n_clusters", "bound"), [(1, 0.8), (4, 0.05)])
+def test_an_interrupted_fit_keeps_what_it_reached(union, monkeypatch, n_clusters, bound):
+    real = _core.recover_union
 
-    monkeypatch.setattr("gasg21._fitting.Recovery._polish_pass", interrupt)
-    model = KGASG21(1, 2, random_state=0)
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(union.data)
-    assert model.status_ == "interrupted"
-    assert model.subspaces_[0].shape == (2, 40)
+    def interrupted(*given, **named):
+        return {**real(*given, **named), "status": "interrupted", "interrupt": KeyboardInterrupt()}
 
-
-def test_an_interrupted_fit_keeps_what_it_reached(union, monkeypatch):
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("gasg21._union.UnionRecovery._round", interrupt)
-    model = KGASG21(4, 2, random_state=0)
+    monkeypatch.setattr(_core, "recover_union", interrupted)
+    model = KGASG21(n_clusters, 2, random_state=0)
     with pytest.raises(KeyboardInterrupt):
         model.fit(union.data)
     assert model.status_ == "interrupted"
     assert not model.converged_
-    assert clustering_error(union.labels, model.labels_, outlier_label=-1) < 0.05
+    assert [subspace.shape for subspace in model.subspaces_] == [(2, 40)] * n_clusters
+    assert clustering_error(union.labels, model.labels_, outlier_label=-1) < bound
 
 
 # ---- odd data
@@ -449,7 +452,7 @@ def test_bad_parameters_are_named_and_change_nothing(union, fitted, parameters, 
 
 
 def test_an_ensemble_of_too_many_samples_is_refused(monkeypatch, union):
-    monkeypatch.setattr("gasg21._ensemble._AT_MOST", 399)
+    monkeypatch.setattr("gasg21._algorithms.ensemble._AT_MOST", 399)
     with pytest.raises(InvalidInputError, match="n_ensemble=2 joins the runs by a matrix"):
         KGASG21(4, 2, n_ensemble=2).fit(union.data)
 

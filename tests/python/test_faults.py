@@ -103,7 +103,7 @@ def test_infinity_is_refused_before_anything_changes(stream, problem, value, met
 
 
 def test_infinity_beyond_the_first_block_is_named_by_its_row(monkeypatch, stream):
-    monkeypatch.setattr("gasg21._validation._BLOCK_ENTRIES", 60 * 7)
+    monkeypatch.setattr("gasg21._data.samples._BATCH_ENTRIES", 60 * 7)
     X = np.ones((50, 60), np.float16)
     X[33, 2] = np.inf
     with pytest.raises(InvalidInputError, match="row 33, column 2"):

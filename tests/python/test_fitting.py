@@ -8,9 +8,6 @@ import scipy.sparse as sp
 from conftest import paper
 
 from gasg21 import GASG21, _core
-from gasg21._fitting import Recovery, consume, each_block
-from gasg21._self_check import hold_out
-from gasg21._validation import HeldOut, Samples, check_samples
 from gasg21.datasets import make_low_rank
 from gasg21.exceptions import ConvergenceWarning, InvalidInputError
 from gasg21.metrics import relative_residual, subspace_angle
@@ -157,7 +154,7 @@ def test_nan_mask_csr_and_layouts_give_the_same_fit(problem, monkeypatch):
     rows, columns = np.nonzero(problem.mask)
     csr = sp.csr_matrix((problem.data[problem.mask], (rows, columns)), shape=problem.data.shape)
     masked = np.ma.masked_array(np.nan_to_num(problem.data), ~problem.mask)
-    monkeypatch.setattr("gasg21._validation._BLOCK_ENTRIES", 60 * 41)
+    monkeypatch.setattr("gasg21._data.samples._BATCH_ENTRIES", 60 * 41)
     for X, mask in [
         (np.nan_to_num(problem.data), problem.mask),
         (csr, None),
@@ -176,39 +173,6 @@ def test_scales_change_nothing_in_a_fit(problem, rng):
         assert subspace_angle(model.components_, expected.components_) < 1e-9
         assert model.status_ == "converged"
         assert GASG21(3, scaling=False, polish=False, random_state=0).fit(problem.data * 10.0**k).converged_
-
-
-def test_held_out_entries_are_not_seen(problem, rng):
-    samples = check_samples(GASG21(), problem.data, reset=True)
-    held_out = hold_out(samples, 3, seed=0)
-    assert len(held_out.features) == 300
-    garbled = problem.data.copy()
-    for row, features in held_out.features.items():
-        assert not np.isnan(problem.data[row, features]).any()
-        garbled[row, features] = rng.standard_normal(len(features))
-    results = set()
-    for data in (problem.data, garbled, np.asfortranarray(garbled)):
-        seen = Samples(data, None, np.dtype(float), held_out=held_out)
-        tracker = _core.Tracker64(60, 3, _core.AdaptiveStep(), 0)
-        for block in seen.blocks():
-            tracker.consume(block.payload, block.mask, None, None, block.held_out)
-        polisher = _core.Polisher64(tracker.components(), 600)
-        each_block(polisher.fit, seen)
-        polisher.weigh()
-        each_block(polisher.add, seen)
-        polisher.update()
-        results.add(polisher.components().tobytes())
-    assert len(results) == 1
-
-
-def test_hiding_copies_only_what_it_must(rng):
-    block = rng.standard_normal((4, 5))
-    held_out = HeldOut({7: np.array([1, 3])})
-    assert held_out.hide(block, np.arange(4)) is block
-    hidden = held_out.hide(block, np.arange(5, 9))
-    assert np.isnan(hidden[2, [1, 3]]).all()
-    assert np.isnan(hidden).sum() == 2
-    assert not np.isnan(block).any()
 
 
 @pytest.mark.parametrize("d", [2, 5, 10])
@@ -291,19 +255,32 @@ def test_faces_are_recovered_better_than_in_the_paper():
         assert np.mean(residuals) <= bound
 
 
-def test_an_interrupted_stream_keeps_what_it_reached(problem, monkeypatch):
-    def interrupted(self, progress):
-        consume(self.tracker, self.samples, None, None)
-        raise KeyboardInterrupt
+def interrupted(real):
+    """A fit of the core that was interrupted just before its end."""
+    return lambda *given, **named: {**real(*given, **named), "status": "interrupted", "interrupt": KeyboardInterrupt()}
 
-    monkeypatch.setattr(Recovery, "run", interrupted)
-    model = GASG21(3, random_state=0)
+
+def test_an_interrupted_fit_keeps_what_it_reached(problem, monkeypatch):
+    monkeypatch.setattr(_core, "recover", interrupted(_core.recover))
+    model = GASG21(3, contamination=0.3, random_state=0)
     with pytest.raises(KeyboardInterrupt):
         model.fit(problem.data)
     assert model.status_ == "interrupted"
-    assert model.n_iter_ == 600
-    assert model.components_.tobytes() == model._tracker.components().tobytes()
-    assert subspace_angle(model.components_, problem.basis) < 0.5
+    assert not model.converged_
+    assert model.n_iter_ == 1200
+    assert subspace_angle(model.components_, problem.basis) < 1e-6
+    assert subspace_angle(model.partial_fit(problem.data).components_, problem.basis) < 1e-6
+
+
+def test_an_error_of_the_progress_bar_leaves_the_model_as_it_was(problem, monkeypatch):
+    model = GASG21(3, random_state=0).fit(problem.data)
+    before = model.components_
+    found = {"interrupt": ZeroDivisionError("the bar broke")}
+    monkeypatch.setattr(_core, "recover", lambda *_, **__: found)
+    with pytest.raises(ZeroDivisionError, match="the bar broke"):
+        model.fit(problem.data[:, :50])
+    assert model.components_ is before
+    assert model.n_features_in_ == 60
 
 
 def test_a_stream_alone_does_not_claim_what_it_cannot_know(rng):

@@ -103,12 +103,12 @@ def test_weights_are_those_of_the_linear_program(seed):
     x[rng.random(40) < 0.3] = np.nan
     seen = ~np.isnan(x)
     w, least = l1_minimum(components[:, seen].T, x[seen])
-    exact = _core.project64(components, x[None], None, _core.L1Loss(rho=1.0, max_iter=20_000, tol=1e-14))[0][0]
+    exact = _core.project(components, x[None], None, _core.L1Loss(rho=1.0, max_iter=20_000, tol=1e-14))[0][0]
     np.testing.assert_allclose(exact, w, atol=1e-9)
-    published, residual = _core.project64(components, x[None], None, _core.L1Loss())
+    published, residual = _core.project(components, x[None], None, _core.L1Loss())
     assert least <= np.abs(x[seen] - published[0] @ components[:, seen]).sum() <= 1.01 * least
     # the residual is the distance to the subspace, whatever the weights are
-    np.testing.assert_allclose(residual, _core.project64(components, x[None])[1], rtol=1e-14)
+    np.testing.assert_allclose(residual, _core.project(components, x[None])[1], rtol=1e-14)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

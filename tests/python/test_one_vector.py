@@ -48,7 +48,7 @@ def test_what_one_vector_has_changed_is_seen_whenever_somebody_looks(problem):
 
 
 def test_an_unfitted_model_has_no_fitted_attributes():
-    with pytest.raises(AttributeError, match="'GASG21' object has no attribute 'components_'"):
+    with pytest.raises(AttributeError, match="this GASG21 has not been fitted"):
         _ = GASG21().components_
     assert not hasattr(GASG21(), "offset_")
 

@@ -14,7 +14,7 @@ from joblib import Parallel, delayed, parallel_config
 from sklearn.base import clone
 
 from gasg21 import GASG21, GRASTA, GROUSE, KGASG21, _core
-from gasg21._threads import n_threads
+from gasg21._data.parameters import n_threads
 from gasg21.datasets import make_low_rank, make_union_of_subspaces
 from gasg21.exceptions import InvalidInputError
 
@@ -27,7 +27,7 @@ def cores():
 
 @pytest.fixture
 def four_cores(monkeypatch):
-    monkeypatch.setattr("gasg21._threads._cores", lambda: 4)
+    monkeypatch.setattr("gasg21._data.parameters._cores", lambda: 4)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
 
 
@@ -149,15 +149,15 @@ def test_threads_change_no_bit_of_a_union(parameters):
 
 def test_the_first_infinity_is_found_whoever_finds_it():
     X = np.ones((4000, 300))
-    assert _core.find_infinite64(X, None, 300, 3) is None
+    assert _core.find_infinite(X, None, 300, 3) is None
     for row, column in ((3999, 299), (2000, 5), (2000, 3), (1999, 200), (3, 7), (0, 0)):
         X[row, column] = -np.inf
         for threads in (1, 2, 3):
-            assert _core.find_infinite64(X, None, 300, threads) == (row, column)
-    assert _core.find_infinite64(X, np.isfinite(X), 300, 3) is None
+            assert _core.find_infinite(X, None, 300, threads) == (row, column)
+    assert _core.find_infinite(X, np.isfinite(X), 300, 3) is None
     csr = sp.csr_matrix(X[1990:])
-    assert _core.find_infinite64((csr.data, csr.indices, csr.indptr), None, 300, 3) == (9, 200)
-    assert _core.find_infinite64(X[:0], None, 300, 3) is None
+    assert _core.find_infinite((csr.data, csr.indices, csr.indptr), None, 300, 3) == (9, 200)
+    assert _core.find_infinite(X[:0], None, 300, 3) is None
 
 
 def test_a_fault_in_a_thread_is_an_error_of_the_call():
@@ -168,7 +168,7 @@ def test_a_fault_in_a_thread_is_an_error_of_the_call():
     indices[-1] = 50
     payload = (np.ones(10 * m), indices, np.arange(0, 10 * m + 1, 10).astype(np.int32))
     with pytest.raises(ValueError, match="row index 50 is outside"):
-        _core.project64(components, payload, None, "l21", 3)
+        _core.project(components, payload, None, "l21", 3)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
@@ -180,7 +180,7 @@ def test_ctrl_c_ends_a_transform_on_several_threads():
     try:
         threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
         with pytest.raises(KeyboardInterrupt):
-            _core.project64(components, X, None, _core.L1Loss(), 2)
+            _core.project(components, X, None, _core.L1Loss(), 2)
     finally:
         signal.signal(signal.SIGINT, before)
 
@@ -221,7 +221,7 @@ def peak():
     return int(next(line for line in open('/proc/self/status') if line.startswith('VmPeak')).split()[1])
 def grown(X):
     before = peak()
-    _core.project64(U, X, None, 'l21', 3), _core.find_infinite64(X, None, 200, 3)
+    _core.project(U, X, None, 'l21', 3), _core.find_infinite(X, None, 200, 3)
     return peak() - before
 print(grown(few), grown(many))
 """

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gasg21 import GASG21
-from gasg21._validation import Samples, check_samples
+from gasg21._data.samples import Samples, check_samples
 from gasg21.datasets import make_low_rank
 
 METHODS = ["transform", "complete", "score_samples", "decision_function", "predict"]
@@ -57,7 +57,7 @@ LAYOUTS = {
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("masked", [False, True])
 def test_every_layout_gives_the_bits_of_the_plain_array(problem, tmp_path, monkeypatch, layout, dtype, masked):
-    monkeypatch.setattr("gasg21._validation._BLOCK_ENTRIES", 60 * 37)  # several blocks where it converts
+    monkeypatch.setattr("gasg21._data.samples._BATCH_ENTRIES", 60 * 37)  # several blocks where it converts
     plain = problem.data.astype(dtype)
     mask = None
     if masked:
@@ -202,17 +202,18 @@ def test_absent_entries_may_be_zeros(rng):
 
 def test_a_plain_array_is_borrowed(problem):
     samples = check_samples(GASG21(), problem.data, reset=True)
-    (block,) = samples.blocks()
+    (block,) = samples.batches()
     assert np.shares_memory(block.payload, problem.data)
 
 
-def test_blocks_cover_every_row_in_order(monkeypatch, rng):
-    monkeypatch.setattr("gasg21._validation._BLOCK_ENTRIES", 50)
+def test_batches_cover_every_row_in_order(monkeypatch, rng):
+    monkeypatch.setattr("gasg21._data.samples._BATCH_ENTRIES", 50)
     X = rng.integers(0, 9, (33, 7))
-    order = rng.permutation(33)
     samples = Samples(X, None, np.dtype(np.float64))
-    np.testing.assert_array_equal(np.concatenate([b.payload for b in samples.blocks(order)]), X[order])
-    assert len(list(samples.blocks())) == 5
+    np.testing.assert_array_equal(np.concatenate([batch.payload for batch in samples.batches()]), X)
+    np.testing.assert_array_equal(np.concatenate([X[batch.rows] for batch in samples.batches()]), X)
+    assert len(list(samples.batches())) == 5
+    np.testing.assert_array_equal(samples.whole().payload, X)
 
 
 MEMORY = """

@@ -4,15 +4,11 @@
 
 #include <gasg21/version.hpp>  // written by CMake
 
-#include "gasg21/fit/projector.hpp"
 #include "gasg21/k_subspaces.hpp"
 #include "gasg21/loss.hpp"
 #include "gasg21/metric.hpp"
 #include "gasg21/polish/block_sums.hpp"
-#include "gasg21/polish/k_polisher.hpp"
-#include "gasg21/polish/polisher.hpp"
-#include "gasg21/run.hpp"
-#include "gasg21/seeding/repair.hpp"
-#include "gasg21/seeding/spherical_pca.hpp"
+#include "gasg21/recover.hpp"
+#include "gasg21/recover_union.hpp"
 #include "gasg21/step_size.hpp"
 #include "gasg21/tracker.hpp"

@@ -21,7 +21,7 @@ struct ClusterReport : StepReport {
 
 /// Each vector goes to the nearest of K trackers, which takes one step of its own: own dimension,
 /// own step rule, own metric.
-template <class T = double, class StepRule = AdaptiveStep, class Metric = NoScaling>
+template <class T = double, class StepRule = AdaptiveStep, class Metric = CovarianceScaling>
 class KSubspaces {
  public:
   using One = Tracker<T, StepRule, L21Loss, Metric>;
@@ -34,7 +34,8 @@ class KSubspaces {
     Counters skipped;  // vectors that went to no subspace
   };
 
-  /// Starts from the spans of the given matrices, n x d_k; `seeding.hpp` finds good ones.
+  /// Starts from the spans of the given matrices, n x d_k. The functions in seeding/ find good
+  /// ones.
   KSubspaces(std::vector<arma::Mat<T>> bases, const StepRule& rule = StepRule{},
              std::uint64_t seed = 0, const Metric& metric = {})
       : random_(seed), bank_(bases), scratch_(bank_) {
@@ -51,6 +52,12 @@ class KSubspaces {
         bank_(bases_of(state.trackers)),
         scratch_(bank_) {
     for (auto& one : state.trackers) trackers_.emplace_back(std::move(one));
+  }
+
+  /// A union of one subspace, which goes on where a tracker is.
+  static KSubspaces from_tracker(const One& tracker) {
+    const auto state = tracker.state();
+    return KSubspaces(State{{state}, state.random, Counters{}});
   }
 
   /// One step for one vector; NaN = missing.
@@ -77,11 +84,11 @@ class KSubspaces {
     return {report, k};
   }
 
-  /// Says which sample comes after the next one. (Here nothing is gained by it.)
+  /// As Tracker::expect. Prefetching gains nothing here.
   template <class Sample>
   void expect(const Sample& /*sample*/) {}
 
-  /// The nearest subspace, which does not move.
+  /// The nearest subspace. Nothing moves.
   template <class Sample>
   Nearest<T> nearest(const Sample& sample) {
     if (scratch_.x.read(sample) != Usable::yes)
@@ -89,7 +96,7 @@ class KSubspaces {
     return bank_.nearest(scratch_);
   }
 
-  /// Goes on from other bases of the same dimensions, found by other means, and with other rules.
+  /// Continues from other bases of the same dimensions with other rules.
   void restart(const std::vector<arma::Mat<T>>& bases, const std::vector<StepRule>& rules) {
     require(bases.size() == size() && rules.size() == size(), "there must be ", size(),
             " bases and rules");
@@ -132,7 +139,7 @@ class KSubspaces {
     return bases;
   }
 
-  /// Subspace k of the bank is that of its tracker.
+  /// Copies the basis of tracker k into the bank.
   void keep_up(uword k) {
     const auto lane = bank_.overwrite(k);
     trackers_[k].copy_basis(lane.first, lane.row_stride, lane.column_stride);
@@ -162,5 +169,15 @@ class KSubspaces {
   std::vector<One> trackers_;
   Usable usable_ = Usable::all_missing;
 };
+
+/// Lets a stream continue from subspaces that a fit found, with steps as long as each may be off.
+template <class T, class StepRule, class Metric>
+void continue_from(KSubspaces<T, StepRule, Metric>& stream, const std::vector<arma::Mat<T>>& bases,
+                   const arma::vec& estimated_angles, const StepRule& stream_rule) {
+  std::vector<StepRule> rules;
+  for (uword k = 0; k < stream.size(); ++k)
+    rules.push_back(rule_after_fit(stream_rule, stream.tracker(k).rule(), estimated_angles[k]));
+  stream.restart(bases, rules);
+}
 
 }  // namespace gasg21

@@ -1,6 +1,6 @@
-// Step rules: how far to go along the geodesic. Each is one small value: parameters and state
-// together, `next(pull)` is the step for the current gradient. Eqs. (10) to (12), Alg. 2; the rules
-// of GRASTA's and GROUSE's own codes.
+// Step rules: how far to move along the geodesic. A rule is one small value that holds parameters
+// and state; `next(gradient)` returns the step for the current gradient. Eqs. (10) to (12), Alg. 2,
+// and the rules of the published codes of GRASTA and GROUSE.
 #pragma once
 
 #include <algorithm>
@@ -12,16 +12,16 @@
 
 namespace gasg21 {
 
-/// What a rule is told of the current gradient.
-struct Pull {
-  double agreement;        // inner product with the previous gradient; 0 when there is none
-  double length;           // of the gradient: a step eta turns the subspace by eta * length
-  double previous_length;  // 0 when there is no previous gradient
-  double slope;            // |r| / |w|: the tangent of the vector's angle to the subspace
+/// What a step rule sees of the current gradient.
+struct GradientSummary {
+  double agreement;        // inner product with the previous gradient; 0 without one
+  double length;           // a step eta rotates the subspace by eta * length
+  double previous_length;  // 0 without a previous gradient
+  double slope;  // |r| / |w|, the tangent of the angle between the sample and the subspace
 };
 
 namespace detail {
-/// (A step of a million turns is a mistake; without a bound its angle could be infinite.)
+/// Without an upper bound the angle of a step could be infinite.
 inline void check_eta0(double eta0) {
   require(eta0 > 0 && eta0 <= 1e6, "eta0=", eta0, " must be a number in (0, 1e6]");
 }
@@ -37,15 +37,27 @@ inline void check_sigmoid(double f_min, double f_max, double omega) {
 }
 }  // namespace detail
 
+/// The defaults are those of a stream on the scaled metric.
 struct AdaptiveStepOptions {
-  double eta0 = 0.5;   // step at level 0
-  double mu_max = 15;  // larger = slower to shrink the step, safer on ill-conditioned data
+  static constexpr std::int64_t unbounded = std::numeric_limits<std::int64_t>::max();
+
+  double eta0 = 1;    // step at level 0
+  double mu_max = 6;  // larger = slower to shrink the step, safer on ill-conditioned data
   double mu_min = 0;
-  double f_min = -1;   // how much mu falls at most in one update
-  double f_max = 0.5;  // how much mu rises at most
+  double f_min = -1;   // largest fall of mu in one update
+  double f_max = 0.5;  // largest rise of mu
   double omega = 0.1;  // width of the sigmoid
-  std::int64_t max_level =
-      std::numeric_limits<std::int64_t>::max();  // so that a stream stays awake
+  // How often the step is halved at most. With this bound a converged stream follows a sudden
+  // change of the subspace within 2500 vectors, and still reaches 1e-6 at condition 1000.
+  std::int64_t max_level = 32;
+
+  /// The defaults for a metric, and for a stream or a fit, whose steps need no lower bound.
+  static AdaptiveStepOptions defaults(bool scaled, bool stream) {
+    AdaptiveStepOptions options;
+    if (!scaled) options.eta0 = 0.5, options.mu_max = 15;
+    if (!scaled || !stream) options.max_level = unbounded;
+    return options;
+  }
 };
 
 /// The multi-level constant step of Alg. 2.
@@ -68,7 +80,7 @@ class AdaptiveStep {
     set_level(level);
   }
 
-  double next(const Pull& pull) { return next(pull.agreement); }
+  double next(const GradientSummary& gradient) { return next(gradient.agreement); }
   double next(double agreement) {
     mu_ = std::max(mu_ + sigmoid(-agreement), options_.mu_min);  // Eq. (10)
     if (mu_ >= options_.mu_max) {
@@ -83,9 +95,24 @@ class AdaptiveStep {
     return eta_;
   }
 
+  /// The paper's rule, for the paper's metric.
+  static AdaptiveStep paper() { return AdaptiveStep(AdaptiveStepOptions::defaults(false, false)); }
+
   /// The same rule at another level, mu in the middle.
   AdaptiveStep at_level(std::int64_t level) const {
     return AdaptiveStep(options_, middle(), std::clamp<std::int64_t>(level, 0, options_.max_level));
+  }
+
+  /// The same rule for a subspace that is off by about `angle`: the step is as long as that.
+  AdaptiveStep at_angle(double angle) const {
+    return at_level(std::llrint(std::log2(eta_ / std::max(angle, 1e-12))));
+  }
+
+  /// The same rule from another first step.
+  AdaptiveStep with_eta0(double eta0) const {
+    AdaptiveStepOptions options = options_;
+    options.eta0 = eta0;
+    return AdaptiveStep(options);
   }
 
   /// Eq. (12).
@@ -123,7 +150,7 @@ class DiminishingStep {
     require(taken >= 0, "taken=", taken, " must not be below 0");
   }
 
-  double next(const Pull& pull) { return next(pull.agreement); }
+  double next(const GradientSummary& gradient) { return next(gradient.agreement); }
   double next(double /*agreement*/) {
     ++taken_;
     return eta();
@@ -144,7 +171,7 @@ class ConstantStep {
  public:
   explicit ConstantStep(double eta0 = 0.1) : eta0_(eta0) { detail::check_eta0(eta0); }
 
-  double next(const Pull& pull) { return next(pull.agreement); }
+  double next(const GradientSummary& gradient) { return next(gradient.agreement); }
   double next(double /*agreement*/) { return eta0_; }
   double eta() const { return eta0_; }
   std::int64_t level() const { return 0; }
@@ -194,13 +221,13 @@ class MultiLevelStep {
             "not the state of a MultiLevelStep");
   }
 
-  double next(const Pull& pull) {
-    if (scale_ == 0) scale_ = options_.first_angle * (1 + options_.mu_min) / pull.length;
+  double next(const GradientSummary& gradient) {
+    if (scale_ == 0) scale_ = options_.first_angle * (1 + options_.mu_min) / gradient.length;
     mu_ = std::max(
-        mu_ + detail::sigmoid(-cosine(pull), options_.f_min, options_.f_max, options_.omega),
+        mu_ + detail::sigmoid(-cosine(gradient), options_.f_min, options_.f_max, options_.omega),
         options_.mu_min);
     eta_ = std::min(std::ldexp(scale_, -int(std::min<std::int64_t>(level_, 4096))),
-                    options_.max_angle / pull.length);
+                    options_.max_angle / gradient.length);
     adapt_level();
     return eta_;
   }
@@ -214,9 +241,9 @@ class MultiLevelStep {
 
  private:
   /// (Gradients of next to no length count as unrelated.)
-  static double cosine(const Pull& pull) {
-    const double lengths = pull.length * pull.previous_length;
-    return lengths > 1e-5 ? pull.agreement / lengths : 0;
+  static double cosine(const GradientSummary& gradient) {
+    const double lengths = gradient.length * gradient.previous_length;
+    return lengths > 1e-5 ? gradient.agreement / lengths : 0;
   }
 
   void adapt_level() {
@@ -247,8 +274,8 @@ class GreedyStep {
     require(eta >= 0 && std::isfinite(eta), "eta=", eta, " must not be below 0");
   }
 
-  double next(const Pull& pull) {
-    eta_ = std::atan(pull.slope) / pull.length;
+  double next(const GradientSummary& gradient) {
+    eta_ = std::atan(gradient.slope) / gradient.length;
     return eta_;
   }
   double eta() const { return eta_; }
@@ -257,5 +284,25 @@ class GreedyStep {
  private:
   double eta_;
 };
+
+/// The rule with which a stream continues from a fit that is off by about `angle`. A rule without
+/// levels stays as it is.
+inline AdaptiveStep rule_after_fit(const AdaptiveStep& stream_rule, const AdaptiveStep& /*current*/,
+                                   double angle) {
+  return stream_rule.at_angle(angle);
+}
+template <class Rule>
+Rule rule_after_fit(const Rule& /*stream_rule*/, const Rule& current, double /*angle*/) {
+  return current;
+}
+
+/// The rule with another first step, if it has one that the data may choose.
+inline AdaptiveStep with_first_step(const AdaptiveStep& rule, double eta0) {
+  return rule.with_eta0(eta0);
+}
+template <class Rule>
+Rule with_first_step(const Rule& rule, double /*eta0*/) {
+  return rule;
+}
 
 }  // namespace gasg21

@@ -6,7 +6,9 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <ostream>
 #include <utility>
+#include <variant>
 
 #include "gasg21/basis/tracked_basis.hpp"
 #include "gasg21/data/observation.hpp"
@@ -35,12 +37,12 @@ inline constexpr std::size_t n_outcomes = 8;
 
 struct StepReport {
   StepOutcome outcome;
-  double residual;     // |r| of the unit-norm sample; NaN when it could not be fitted
-  double eta;          // step length last used
+  double residual;     // |r| of the unit-norm sample before the step; NaN if it was not fitted
+  double eta;          // last step length
   std::int64_t level;  // of the adaptive rule
 };
 
-/// How many vectors ended how.
+/// How many vectors had which outcome.
 class Counters {
  public:
   std::uint64_t operator[](StepOutcome o) const { return count_[std::size_t(o)]; }
@@ -59,8 +61,24 @@ class Counters {
   std::array<std::uint64_t, n_outcomes> count_{};
 };
 
-/// Everything a stream needs to go on: copy it, save it, resume from it, and the stream is the one
-/// that was never stopped, bit for bit.
+/// What a StepOutcome is called in reports.
+inline const char* to_string(StepOutcome outcome) {
+  constexpr std::array<const char*, n_outcomes> names{"taken",          "in_subspace", "zero",
+                                                      "all_missing",    "too_few",     "nonfinite",
+                                                      "rank_deficient", "orthogonal"};
+  return names[std::size_t(outcome)];
+}
+
+inline std::ostream& operator<<(std::ostream& out, const Counters& counters) {
+  out << counters.seen() << " seen";
+  for (std::size_t o = 0; o < n_outcomes; ++o)
+    if (counters[StepOutcome(o)] > 0)
+      out << ", " << counters[StepOutcome(o)] << " " << to_string(StepOutcome(o));
+  return out;
+}
+
+/// Everything a stream needs to go on. A stream that is resumed from a copy of its state continues
+/// bit for bit.
 template <class T, class StepRule, class Metric>
 struct TrackerState {
   arma::Mat<T> U;  // n x d, orthonormal
@@ -74,8 +92,10 @@ struct TrackerState {
   BasisLayout<T> layout{};              // of U, for resuming bit by bit; clear it to change U
 };
 
+/// One subspace that follows a stream of vectors. The defaults are scaled GASG21; `PaperTracker`
+/// below is the paper's algorithm.
 template <class T = double, class StepRule = AdaptiveStep, class Loss = L21Loss,
-          class Metric = NoScaling>
+          class Metric = CovarianceScaling>
 class Tracker {
  public:
   using State = TrackerState<T, StepRule, Metric>;
@@ -124,18 +144,22 @@ class Tracker {
 
   /// One step for one borrowed vector.
   StepReport update(const DenseSample<T>& x) { return step(x); }
+  StepReport update(const AnySample<T>& x) { return step(x); }
   template <class Index>
   StepReport update(const SparseSample<T, Index>& x) {
     return step(x);
   }
 
-  /// Says which vector comes after the next one: only to be faster.
+  /// Announces the vector after the next one, so that it can be prefetched.
   void expect(const DenseSample<T>& x) { U_.expect(x.values); }
+  void expect(const AnySample<T>& x) {
+    if (const auto* dense = std::get_if<DenseSample<T>>(&x)) expect(*dense);
+  }
   template <class Index>
   void expect(const SparseSample<T, Index>& /*x*/) {}
 
-  /// Goes on from another basis, found by other means, and with another rule. What was learned in
-  /// the coordinates of the old basis is forgotten.
+  /// Continues from another basis with another rule. The metric and the previous gradient, which
+  /// belong to the coordinates of the old basis, start anew.
   void restart(arma::Mat<T> U, StepRule rule) {
     require(U.n_rows == n() && U.n_cols == d(), "the basis must stay ", n(), " x ", d());
     require(orthonormalize(U), "the columns of the basis must be finite and independent");
@@ -148,7 +172,7 @@ class Tracker {
 
   /// n x d, orthonormal.
   arma::Mat<T> basis() const { return U_.matrix(); }
-  /// Writes its entry (i, c) to out[i * row_stride + c * column_stride].
+  /// Writes entry (i, c) of the basis to out[i * row_stride + c * column_stride].
   void copy_basis(T* out, uword row_stride, uword column_stride) {
     U_.copy_to(out, row_stride, column_stride);
   }
@@ -159,7 +183,19 @@ class Tracker {
             entries_used_, steps_since_check_,
             U_.layout()};
   }
+  /// The same state for a basis of fewer columns: the counters and random numbers go on.
+  Tracker continued(arma::Mat<T> U, StepRule rule) const {
+    check_dimensions(U.n_rows, U.n_cols);
+    require(orthonormalize(U), "the columns of the basis must be finite and independent");
+    Metric metric = metric_;
+    metric.forget();
+    State state = initial(std::move(U), std::move(rule), std::move(metric), random_);
+    state.counters = counters_;
+    state.entries_used = entries_used_;
+    return Tracker(state, loss_);
+  }
   const StepRule& rule() const { return rule_; }
+  const Metric& metric() const { return metric_; }
   const Counters& counters() const { return counters_; }
   std::uint64_t entries_used() const { return entries_used_; }
   Random& random() { return random_; }
@@ -168,7 +204,8 @@ class Tracker {
   uword d() const { return U_.d(); }
 
  private:
-  /// A step drifts off orthonormality by about 1e-18: looked at this often, repaired when needed.
+  /// A step drifts off orthonormality by about 1e-18. The basis is checked this often, and repaired
+  /// when the drift exceeds the bound.
   static constexpr std::uint64_t check_interval = 1000;
   static constexpr T drift_bound = 64 * std::numeric_limits<T>::epsilon();
 
@@ -186,9 +223,9 @@ class Tracker {
     std::copy(fit_.w().begin(), fit_.w().end(), gradient_.w.begin());  // step 4
     gradient_.weight = loss_.weight(double(fit_.length()));
     metric_.learn(gradient_, double(fit_.residual()), rule_.eta());
-    const Pull now = pull(double(w));
+    const GradientSummary now = summary(double(w));
     const double eta = rule_.next(now);  // step 5, Alg. 2
-    const double theta = metric_.turn(gradient_, eta, direction_);
+    const double theta = metric_.step(gradient_, eta, direction_);
     fit_.move(U_, x_, direction_, theta);  // step 6
     std::copy(gradient_.w.begin(), gradient_.w.end(), previous_.w.begin());
     previous_.weight = gradient_.weight;
@@ -211,8 +248,8 @@ class Tracker {
     require(rows.rows.n_rows == d && rows.rows.n_cols == n && rows.A.n_rows == d &&
                 rows.A.n_cols == d && rows.inverse.n_rows == d && rows.inverse.n_cols == d,
             "the layout does not fit a ", n, " x ", d, " basis");
-    // The basis by rows is the one that counts, so it must be the same, up to the rounding errors
-    // of other instructions.
+    // The basis by rows is the one in use, so it must equal U up to the rounding errors of another
+    // instruction set.
     const T off = arma::accu(arma::abs(RowMajorBasis<T>(rows, state.previous.e.memptr()).matrix() -
                                        state.U));  // keeps a NaN
     require(off <= 100 * std::numeric_limits<T>::epsilon() * std::sqrt(T(n)) * T(d),
@@ -253,8 +290,8 @@ class Tracker {
         0};
   }
 
-  /// What the step rule is told; `w` is |w|.
-  Pull pull(double w) const {
+  /// What the step rule sees; `w` is |w|.
+  GradientSummary summary(double w) const {
     return {agreement(), gradient_.weight * w, previous_length_, double(fit_.residual()) / w};
   }
 
@@ -310,5 +347,9 @@ class Tracker {
   arma::Col<T> direction_;
   double previous_length_;
 };
+
+/// The paper's algorithm: use it with AdaptiveStep::paper().
+template <class T = double>
+using PaperTracker = Tracker<T, AdaptiveStep, L21Loss, NoScaling>;
 
 }  // namespace gasg21

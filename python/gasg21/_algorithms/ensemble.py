@@ -1,35 +1,37 @@
-"""Several runs joined into one: what most of them put together belongs together."""
+"""Several runs joined into one: samples that most runs put together belong together."""
 
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from gasg21 import _core
-from gasg21._estimators.gasg21 import GASG21
-from gasg21._algorithms.self_check import LOST, dense_rows
-from gasg21._algorithms.union import UnionPlan, UnionRecovery
+from gasg21._algorithms.clusters import UnionPlan
+from gasg21._algorithms.one_subspace import OneSubspace
+from gasg21._algorithms.spectral import spectral_labels
 from gasg21._data.samples import Array, Samples
-from gasg21.baselines._spectral import spectral_labels
-from gasg21.exceptions import ConvergenceWarning, InvalidInputError
+from gasg21.exceptions import InvalidInputError
 
-_AT_MOST = 20_000  # samples: the runs are joined by a matrix of this squared
-# A run counts 1/e when its cost is this share above the least: it has missed something.
+_AT_MOST = 20_000  # samples: the runs are joined by a matrix of this size squared
+# A run whose cost is this share above the least counts 1/e: it has missed something.
 _WORSE = 0.05
-# Passes of each run. They are neither scaled nor polished, which would make them alike: an ensemble lives on
+# Passes of each run. The runs are neither scaled nor polished, which would make them alike: an ensemble needs
 # differences.
 _PASSES = 10
 
 
-def join_runs(plan: UnionPlan, samples: Samples, n_runs: int, inliers: Callable[[list[Array]], Array]) -> UnionRecovery:
+def join_runs(
+    plan: UnionPlan, samples: Samples, n_runs: int, inliers: Callable[[list[Array]], Array]
+) -> dict[str, Any]:
     """Run n_runs times from different seeds, join the better half, and refit each cluster.
 
-    ``inliers(subspaces)`` says which samples lie on one of the subspaces; the others are not joined.
+    ``inliers(subspaces)`` returns which samples lie on one of the subspaces; the others are not joined. The result
+    is that of `UnionPlan.run`.
     """
     if samples.n_samples > _AT_MOST:
         msg = (
@@ -37,40 +39,49 @@ def join_runs(plan: UnionPlan, samples: Samples, n_runs: int, inliers: Callable[
             f"{_AT_MOST} samples, not {samples.n_samples}; use n_ensemble=1"
         )
         raise InvalidInputError(msg)
-    plan.rule(np.ones(1))  # what is refused is refused before the work
+    plan.check()
     runs = _run_all(plan, samples, n_runs)
-    block = samples.whole()
-    measure = _core.residuals64 if samples.dtype == np.float64 else _core.residuals32
-    residuals = [measure(run.subspaces, block.payload, block.mask, plan.n_threads).astype(np.float64) for run in runs]
+    batch = samples.whole()
+    residuals = [
+        _core.residuals(run["subspaces"], batch.payload, batch.mask, plan.n_threads).astype(np.float64) for run in runs
+    ]
     with np.errstate(invalid="ignore"):
         nearest = [np.min(r, axis=1) for r in residuals]
     costs = np.array([np.nansum(r) for r in nearest])
     best = np.argsort(costs, kind="stable")[: max(1, n_runs // 2)]
-    recovery = runs[int(best[0])]
-    recovery.go_on_as(plan)
-    joined = np.flatnonzero(inliers(recovery.subspaces) & ~np.isnan(nearest[best[0]]))
+    found = _continued(runs[int(best[0])], plan, samples)
+    joined = np.flatnonzero(inliers(found["subspaces"]) & ~np.isnan(nearest[best[0]]))
     if len(joined) <= 2 * len(plan.dimensions):  # too few to be joined
-        return recovery
+        return found
     weights = np.exp(-(costs[best] / max(costs[best[0]], np.finfo(np.float64).tiny) - 1) / _WORSE)
     affinity = _co_association([residuals[b][joined] for b in best], weights)
     labels = spectral_labels(affinity, len(plan.dimensions), plan.seed, n_init=15)
     members = [joined[labels == k] for k in range(len(plan.dimensions))]
-    _refit(recovery, plan, [dense_rows(samples, rows) for rows in members])
-    return recovery
+    _refit(found, plan, [samples.dense(rows) for rows in members])
+    return found
 
 
-def _run_all(plan: UnionPlan, samples: Samples, n_runs: int) -> list[UnionRecovery]:
+def _run_all(plan: UnionPlan, samples: Samples, n_runs: int) -> list[dict[str, Any]]:
     seeds = np.random.SeedSequence(plan.seed).generate_state(n_runs, np.uint64)
     passes = min(plan.max_passes, _PASSES)
     run = dataclasses.replace(plan, n_threads=1, scaling=False, polish=False, max_passes=passes)
     plans = [dataclasses.replace(run, seed=int(seed)) for seed in seeds]
-    runs = [UnionRecovery(each, samples) for each in plans]
     pool = ThreadPoolExecutor(plan.n_threads)
     try:
-        list(pool.map(lambda run: run.run(None), runs))
+        runs = list(pool.map(lambda each: each.run(samples), plans))
     finally:
         pool.shutdown(cancel_futures=True)
+    for run_found in runs:
+        if run_found["interrupt"] is not None:
+            raise run_found["interrupt"]
     return runs
+
+
+def _continued(run: dict[str, Any], plan: UnionPlan, samples: Samples) -> dict[str, Any]:
+    """Return the run with a stream that goes on as the plan says."""
+    start = dataclasses.replace(plan, init=run["subspaces"]).run(samples, goal="start_of_fit")
+    kept = {name: start[name] for name in ("stream", "stream_rule", "subspaces")}
+    return {**run, **kept, "counters": run["stream"].counters()}
 
 
 def _co_association(residuals: list[Array], weights: Array) -> Array:
@@ -88,38 +99,26 @@ def _co_association(residuals: list[Array], weights: Array) -> Array:
     return total
 
 
-def _refit(recovery: UnionRecovery, plan: UnionPlan, members: list[Array]) -> None:
+def _refit(found: dict[str, Any], plan: UnionPlan, members: list[Array]) -> None:
     """Fit each cluster by itself, so that labels and subspaces agree."""
     order = _match_dimensions(members, plan.dimensions)
-    recovery.status, recovery.left_stream = "noise_floor", True
+    angles = found["estimated_angles"] = np.full(len(plan.dimensions), np.pi / 2)
     for k, d in enumerate(plan.dimensions):
         one = fit_members(members[order[k]], d, plan)
-        recovery.estimated_angles[k] = np.pi / 2 if one is None else one.estimated_angle_
         if one is not None:
-            recovery.subspaces[k] = one.components_
-    worst = recovery.estimated_angles.max()
-    if worst > LOST:
-        recovery.status = "undetermined"
-    elif worst <= 10 * plan.tol:
-        recovery.status = "converged"
+            angles[k] = one.estimated_angle
+            found["subspaces"][k] = one.components
+    found["status"] = _core.verdict(angles, plan.tol)
+    found["stream"].continue_from(found["subspaces"], angles, found["stream_rule"])
 
 
-def fit_members(X: Array, d: int, plan: UnionPlan) -> GASG21 | None:
-    """Fit one cluster by itself; None if it has so few members that any subspace can be put through them."""
+def fit_members(X: Array, d: int, plan: UnionPlan) -> OneSubspace | None:
+    """Fit one cluster by itself; None if any subspace could be put through its few members."""
     if len(X) <= d + 1:
         return None
-    one = GASG21(
-        d,
-        scaling=plan.scaling,
-        init="spherical_pca",
-        tol=plan.tol,
-        random_state=plan.seed,
-        n_jobs=plan.n_threads,
+    return OneSubspace.fit(
+        X, d, seed=plan.seed, n_threads=plan.n_threads, scaling=plan.scaling, tol=plan.tol, init="spherical_pca"
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        one.fit(X)
-    return one
 
 
 def _match_dimensions(members: list[Array], dimensions: tuple[int, ...]) -> Array:

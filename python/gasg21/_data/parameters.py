@@ -1,4 +1,4 @@
-"""How many threads to use: `n_jobs` as in scikit-learn, and what is fair where nobody says."""
+"""What the parameters of an estimator mean: checks, seeds, threads and step rules."""
 
 from __future__ import annotations
 
@@ -6,20 +6,91 @@ import functools
 import numbers
 import os
 import threading
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import joblib
 import numpy as np
 from joblib.parallel import get_active_backend
+from sklearn.utils import check_random_state
 
+from gasg21 import _core
+from gasg21._support.progress import Progress, bar
 from gasg21.exceptions import InvalidInputError
+from gasg21.step_size import AdaptiveStep, ConstantStep, DiminishingStep, GreedyStep, MultiLevelStep, StepSize, BY_NAME
 
-_MOST = 4096  # beyond that a number of threads is a slip
-_cores_of_machine = functools.cache(joblib.cpu_count)  # also knows of the limits of a container; it is slow
+_MOST_THREADS = 4096  # a larger number is a mistake
+_cores_of_machine = functools.cache(joblib.cpu_count)  # knows the limits of a container; slow
+
+# ---- checks
+
+
+def check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
+    """Refuse a value that is not one of the allowed strings."""
+    if not isinstance(value, str) or value not in allowed:
+        msg = f"{name}={value!r} must be one of {', '.join(map(repr, allowed))}"
+        raise InvalidInputError(msg)
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """Refuse a value that is neither True nor False."""
+    if not isinstance(value, bool | np.bool_):
+        msg = f"{name}={value!r} must be True or False"
+        raise InvalidInputError(msg)
+    return bool(value)
+
+
+def check_integer(name: str, value: Any, low: int, high: int | None = None, high_name: str = "") -> int:
+    """Refuse a value that is not an integer in [low, high]."""
+    is_integer = isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
+    if not is_integer or value < low or (high is not None and value > high):
+        top = "" if high is None else f"in [{low}, {high_name}{high}]"
+        msg = f"{name}={value!r} must be an integer {top or f'of at least {low}'}"
+        raise InvalidInputError(msg)
+    return int(value)
+
+
+def check_number(name: str, value: Any, low: float, high: float = np.inf, *, open_low: bool = False) -> float:
+    """Refuse a value that is not a real number in the interval."""
+    is_real = isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+    if not is_real or not (value > low if open_low else value >= low) or not value <= high:
+        left = "(" if open_low else "["
+        right = "inf)" if high == np.inf else f"{high}]"
+        msg = f"{name}={value!r} must be a number in {left}{low}, {right}"
+        raise InvalidInputError(msg)
+    return float(value)
+
+
+def check_components(n_components: Any, n_features: int) -> int:
+    """Refuse a subspace dimension that is not an integer in [1, n_features - 1]."""
+    if n_features < 2:
+        msg = (
+            f"n_features={n_features}: at least 2 are needed, for a subspace of dimension n_components={n_components!r}"
+        )
+        raise InvalidInputError(msg)
+    return check_integer("n_components", n_components, 1, n_features - 1, "n_features - 1 = ")
+
+
+# ---- random_state
+
+
+def seed_of(random_state: Any) -> int:
+    """Return the seed for the core. An integer is taken as it is, so that C++ gives the same bits."""
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63))
+    if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool):
+        if not 0 <= int(random_state) < 2**64:
+            msg = f"random_state={random_state!r} must be in [0, 2**64)"
+            raise InvalidInputError(msg)
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+# ---- n_jobs
 
 
 def check_n_jobs(n_jobs: Any) -> int | None:
-    """Refuse what is neither None nor an integer other than 0."""
+    """Refuse a value that is neither None nor an integer other than 0."""
     if n_jobs is None:
         return None
     if not isinstance(n_jobs, numbers.Integral) or isinstance(n_jobs, bool | np.bool_) or n_jobs == 0:
@@ -29,7 +100,10 @@ def check_n_jobs(n_jobs: Any) -> int | None:
 
 
 def n_threads(n_jobs: Any = None) -> int:
-    """Return the threads that `n_jobs` asks for; in a worker of joblib never more than its share of the cores."""
+    """Return the number of threads that `n_jobs` asks for.
+
+    A worker of joblib never gets more than its share of the cores.
+    """
     wanted = check_n_jobs(n_jobs)
     if wanted == 1:
         return 1
@@ -38,16 +112,16 @@ def n_threads(n_jobs: Any = None) -> int:
     if wanted is None:
         wanted = check_n_jobs(configured)
     if wanted is None:
-        return _share(in_worker)
-    # Not joblib.effective_n_jobs: it says 1, with a warning, where processes cannot be started but threads can.
-    threads = min(max(1, _cores() + 1 + wanted if wanted < 0 else wanted), _MOST)
-    return min(threads, _share(in_worker)) if in_worker else threads
+        return _fair_share(in_worker)
+    # Not joblib.effective_n_jobs: it returns 1, with a warning, where processes cannot be started but threads can.
+    threads = min(max(1, _cores() + 1 + wanted if wanted < 0 else wanted), _MOST_THREADS)
+    return min(threads, _fair_share(in_worker)) if in_worker else threads
 
 
-def _share(in_worker: bool) -> int:
-    """Return the threads that disturb nobody: OMP_NUM_THREADS, which joblib sets in its processes, or all cores."""
+def _fair_share(in_worker: bool) -> int:
+    """Return how many threads leave other work undisturbed: OMP_NUM_THREADS, which joblib sets, or all cores."""
     if in_worker and threading.current_thread() is not threading.main_thread():
-        return 1  # the other cores have such a thread each
+        return 1  # each of the other cores has such a thread
     limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
     if limit.isdigit():
         return min(_cores(), max(1, int(limit)))
@@ -55,6 +129,69 @@ def _share(in_worker: bool) -> int:
 
 
 def _cores() -> int:
-    """Return the cores that this process may use."""
+    """Return how many cores this process may use."""
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(allowed, int(_cores_of_machine()))
+
+
+# ---- verbose
+
+
+def progress_bar(estimator: Any, n_samples: int, max_passes: int | None) -> AbstractContextManager[Progress | None]:
+    """Return a context whose value is a callback for the core, or None when ``verbose`` is 0.
+
+    ``max_passes`` is None when it is not known in advance.
+    """
+    return bar(type(estimator).__name__, n_samples, max_passes) if estimator.verbose else nullcontext()
+
+
+# ---- scaling and step_size
+
+
+def core_metric(scaling: bool) -> _core.Metric:
+    """Return the compiled metric that a ``scaling`` parameter stands for."""
+    return _core.CovarianceScaling() if scaling else _core.NoScaling()
+
+
+def core_rule(
+    step_size: str | StepSize, *, scaling: bool = False, stream: bool = False, l1: bool = False
+) -> _core.StepRule:
+    """Return the compiled rule that a ``step_size`` parameter stands for.
+
+    ``scaling``, ``stream`` (for `partial_fit`) and ``l1`` (for GRASTA's loss) decide what None means in the rule.
+    """
+    rule = BY_NAME.get(step_size) if isinstance(step_size, str) else step_size
+    if not isinstance(rule, StepSize):
+        msg = f"step_size={step_size!r} must be one of {sorted(BY_NAME)} or an instance of a class in gasg21.step_size"
+        raise InvalidInputError(msg)
+    try:
+        return _compiled(rule, scaling, stream, l1)
+    except (ValueError, TypeError) as error:
+        msg = f"step_size={step_size!r}: {error}"
+        raise InvalidInputError(msg) from error
+
+
+def first_step_is_free(step_size: str | StepSize) -> bool:
+    """Return whether the data may choose the first step: an adaptive rule that does not name it."""
+    rule = BY_NAME.get(step_size) if isinstance(step_size, str) else step_size
+    return isinstance(rule, AdaptiveStep) and rule.eta0 is None
+
+
+def _compiled(rule: StepSize, scaling: bool, stream: bool, l1: bool) -> _core.StepRule:
+    if scaling and isinstance(rule, MultiLevelStep | GreedyStep):
+        msg = "this rule measures its steps in the paper's metric; it needs scaling=False"
+        raise ValueError(msg)
+    if l1 and isinstance(rule, GreedyStep):
+        msg = "the greedy step belongs to least squares; GRASTA has no such angle"
+        raise ValueError(msg)
+    values = dict(vars(rule))
+    if isinstance(rule, AdaptiveStep):
+        return _core.AdaptiveStep(**values, scaling=scaling, stream=stream)
+    if isinstance(rule, MultiLevelStep):
+        levels = {"max_level": 20 if stream else 50} if rule.max_level is None else {}
+        return _core.MultiLevelStep(**values | levels)
+    if isinstance(rule, DiminishingStep):
+        return _core.DiminishingStep((10.0 if l1 else 100.0) if rule.eta0 is None else rule.eta0)
+    if isinstance(rule, ConstantStep):
+        return _core.ConstantStep((0.01 if l1 else 0.1) if rule.eta0 is None else rule.eta0)
+    return _core.GreedyStep()

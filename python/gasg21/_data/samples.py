@@ -1,60 +1,38 @@
-"""The door: whatever the user has becomes `Samples` that the core can borrow, or is refused.
+"""The user's data as `Samples` that the core can borrow.
 
-Nothing behind this module checks its input again, and nothing in it copies a whole array: float64
-and float32 arrays whose rows are contiguous are borrowed as they are, CSR matrices of those dtypes
-likewise, and any other array (other dtypes, Fortran order, byte-swapped or misaligned memory) is
-converted block by block, each time it is read. Sparse matrices that are not canonical CSR of a float
-dtype are converted once. (A memory-mapped file that is truncated while it is mapped ends the process
-with SIGBUS, which nothing can catch.)
+Everything behind this module relies on its checks. float64 and float32 arrays whose rows are contiguous are
+borrowed, and so are CSR matrices of these dtypes. Other arrays (other dtypes, Fortran order, byte-swapped or
+misaligned memory) are converted: by `fit` once, as a whole, because it reads them many times; by all other methods
+batch by batch. Sparse matrices that are not canonical CSR of a float dtype are converted once. (A memory-mapped file
+that is truncated while it is mapped ends the process with SIGBUS, which nothing can catch.)
 """
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from gasg21 import _core
-from gasg21._data.parameters import n_threads
+from gasg21._data.parameters import check_choice, n_threads
 from gasg21.exceptions import InvalidInputError
 
 Array = npt.NDArray[Any]
-_BLOCK_ENTRIES = 2**19  # 4 MB of float64
+_BATCH_ENTRIES = 2**19  # 4 MB of float64
 
 
-class Block(NamedTuple):
-    """Some samples as the core takes them."""
+class Batch(NamedTuple):
+    """Some samples in the form that the core takes."""
 
     payload: _core.Payload
     mask: Array | None
-    order: Array | None  # which rows of the payload, None = all of them
     rows: Array | slice  # their places in the data set
-    held_out: _core.HeldOut | None  # entries of the payload that count as missing
-
-
-class HeldOut:
-    """Entries of some samples that a fit does not see, so that it can be checked on them."""
-
-    def __init__(self, features: dict[int, Array]) -> None:
-        self.features = features  # sample -> sorted features
-        self.core = _core.HeldOut({row: list(map(int, hidden)) for row, hidden in features.items()})
-
-    def hide(self, block: Array, rows: Array) -> Array:
-        """Return a block of samples, copied if it has to be, with NaN for what is held out of them."""
-        touched = [k for k, row in enumerate(rows) if int(row) in self.features]
-        if touched:
-            block = block.copy()
-            for k in touched:
-                block[k, self.features[int(rows[k])]] = np.nan
-        return block
 
 
 @dataclass(frozen=True)
@@ -63,9 +41,8 @@ class Samples:
 
     data: Any
     mask: Array | None
-    dtype: np.dtype[Any]  # float64 or float32, what the core computes in
+    dtype: np.dtype[Any]  # float64 or float32, in which the core computes
     absent_is_zero: bool = False
-    held_out: HeldOut | None = None
 
     @property
     def n_samples(self) -> int:
@@ -75,53 +52,75 @@ class Samples:
     def n_features(self) -> int:
         return int(self.data.shape[1])
 
-    def blocks(self, order: Array | None = None) -> Iterator[Block]:
-        """Yield all samples, in the given order or as they stand: one block if they can be borrowed."""
-        rows = slice(None) if order is None else order
-        held_out = None if self.held_out is None else self.held_out.core
-        if sp.issparse(self.data) and not self.absent_is_zero:
-            yield Block((self.data.data, self.data.indices, self.data.indptr), None, order, rows, held_out)
-        elif not sp.issparse(self.data) and _can_borrow(self.data, self.dtype):
-            yield Block(self.data, self.mask, order, rows, held_out)
+    @property
+    def can_be_borrowed(self) -> bool:
+        return sp.issparse(self.data) or _can_borrow(self.data, self.dtype)
+
+    def whole(self) -> Batch:
+        """Return all samples as one batch: borrowed if possible, else converted."""
+        return self._batch(slice(None))
+
+    def take(self, rows: Array | slice) -> Batch:
+        """Return some samples as one batch, converted if necessary."""
+        return self._select(rows)._batch(rows)
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield all samples: one batch if they can be borrowed, else converted in pieces."""
+        if self.can_be_borrowed:
+            yield self.whole()
         else:
-            yield from self.chunks(order)
+            yield from self.pieces()
 
-    def every(self, step: int) -> Samples:
-        """Return each step-th sample; arrays are not copied."""
-        mask = None if self.mask is None else self.mask[::step]
-        return Samples(self.data[::step], mask, self.dtype, self.absent_is_zero)
-
-    def take(self, rows: Array | slice) -> Block:
-        """Return some samples as one block, converted if need be."""
-        data = self.data[rows]
-        if sp.issparse(data) and not self.absent_is_zero:
-            return Block((data.data, data.indices, data.indptr), None, None, rows, None)
-        data = data.toarray() if sp.issparse(data) else data
-        with np.errstate(over="ignore"):  # a number too large for the dtype is reported as infinite
-            data = np.require(data, self.dtype, ["C", "A"])
-        if self.held_out is not None:
-            places = np.arange(rows.start, rows.start + len(data)) if isinstance(rows, slice) else rows
-            data = self.held_out.hide(data, places)
-        return Block(data, None if self.mask is None else self.mask[rows], None, rows, None)
-
-    def whole(self) -> Block:
-        """Return all samples as one block: borrowed if they can be, else converted as a whole."""
-        blocks = self.blocks()
-        first = next(blocks)
-        rest_is_empty = next(blocks, None) is None
-        return first if rest_is_empty else self.take(slice(0, self.n_samples))
-
-    def chunks(self, order: Array | None = None) -> Iterator[Block]:
-        """Yield all samples in blocks of a few megabytes, converted if need be."""
-        step = max(1, _BLOCK_ENTRIES // self.n_features)
+    def pieces(self) -> Iterator[Batch]:
+        """Yield all samples in batches of a few megabytes."""
+        step = max(1, _BATCH_ENTRIES // self.n_features)
         for start in range(0, self.n_samples, step):
-            yield self.take(slice(start, start + step) if order is None else order[start : start + step])
+            yield self.take(slice(start, min(start + step, self.n_samples)))
+
+    def dense(self, rows: Array | slice = slice(None)) -> Array:
+        """Return samples as an array of the core's dtype with NaN for what is not observed."""
+        payload, mask, _ = self.take(rows)
+        if not isinstance(payload, tuple):
+            return payload if mask is None else np.where(mask, payload, np.nan).astype(self.dtype)
+        data, indices, indptr = payload[:3]
+        out = np.full((len(indptr) - 1, self.n_features), 0.0 if self.absent_is_zero else np.nan, self.dtype)
+        out[np.repeat(np.arange(len(out)), np.diff(indptr)), indices] = data
+        return out
+
+    def observed(self, rows: Array | slice) -> tuple[Array, Array]:
+        """Return which entries of these rows are observed, and the rows, dense, in their own dtype."""
+        some = self._select(rows)
+        if not sp.issparse(some.data):
+            observed = ~np.isnan(some.data)
+            return (observed if some.mask is None else observed & some.mask), some.data
+        kept = some.data.toarray()
+        if self.absent_is_zero:
+            return ~np.isnan(kept), kept
+        ones = np.ones(some.data.nnz, bool)
+        stored = sp.csr_matrix((ones, some.data.indices, some.data.indptr), shape=kept.shape).toarray()
+        return stored & ~np.isnan(kept), kept
+
+    def _select(self, rows: Array | slice) -> Samples:
+        return replace(self, data=self.data[rows], mask=None if self.mask is None else self.mask[rows])
+
+    def _batch(self, rows: Array | slice) -> Batch:
+        data = self.data
+        if sp.issparse(data):
+            parts = (data.data, data.indices, data.indptr)
+            return Batch((*parts, True) if self.absent_is_zero else parts, None, rows)
+        if not _can_borrow(data, self.dtype):
+            with np.errstate(over="ignore"):  # a number too large for the dtype is reported as infinite
+                data = np.require(data, self.dtype, ["C", "A"])
+        return Batch(data, self.mask, rows)
 
 
 def check_samples(
     estimator: Any, X: Any, mask: Any = None, *, reset: bool, dtype: np.dtype[Any] | None = None
 ) -> Samples:
-    """Validate a data set for an estimator; ``dtype`` is that of its model, None before there is one."""
+    """Validate a data set for an estimator.
+
+    ``dtype`` is that of its model, None before there is one.
+    """
     check_choice("on_bad", estimator.on_bad, ("raise", "skip"))
     check_choice("absent", estimator.absent, ("missing", "zero"))
     if isinstance(X, np.ma.MaskedArray):
@@ -143,59 +142,9 @@ def check_samples(
     return samples
 
 
-def check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
-    """Refuse a value that is not one of the allowed strings."""
-    if not isinstance(value, str) or value not in allowed:
-        msg = f"{name}={value!r} must be one of {', '.join(map(repr, allowed))}"
-        raise InvalidInputError(msg)
-
-
-def check_integer(name: str, value: Any, low: int, high: int | None = None, high_name: str = "") -> int:
-    """Refuse a value that is not an integer in [low, high]."""
-    is_integer = isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
-    if not is_integer or value < low or (high is not None and value > high):
-        top = "" if high is None else f"in [{low}, {high_name}{high}]"
-        msg = f"{name}={value!r} must be an integer {top or f'of at least {low}'}"
-        raise InvalidInputError(msg)
-    return int(value)
-
-
-def check_number(name: str, value: Any, low: float, high: float = np.inf, *, open_low: bool = False) -> float:
-    """Refuse a value that is not a real number in the interval."""
-    is_real = isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
-    if not is_real or not (value > low if open_low else value >= low) or not value <= high:
-        left = "(" if open_low else "["
-        right = "inf)" if high == np.inf else f"{high}]"
-        msg = f"{name}={value!r} must be a number in {left}{low}, {right}"
-        raise InvalidInputError(msg)
-    return float(value)
-
-
-def check_components(n_components: Any, n_features: int) -> int:
-    """Refuse a subspace dimension that is not an integer in [1, n_features - 1]."""
-    if n_features < 2:
-        msg = (
-            f"n_features={n_features}: at least 2 are needed, for a subspace of dimension n_components={n_components!r}"
-        )
-        raise InvalidInputError(msg)
-    return check_integer("n_components", n_components, 1, n_features - 1, "n_features - 1 = ")
-
-
-def seed_of(random_state: Any) -> int:
-    """Return the seed for the core: an integer is taken as it is, so that C++ gives the same bits."""
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**63))
-    if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool):
-        if not 0 <= int(random_state) < 2**64:
-            msg = f"random_state={random_state!r} must be in [0, 2**64)"
-            raise InvalidInputError(msg)
-        return int(random_state)
-    return int(check_random_state(random_state).randint(2**31 - 1))
-
-
 @contextmanager
 def unchanged_on_error(estimator: Any) -> Iterator[None]:
-    """Give the estimator back its attributes if the block raises."""
+    """Restore the attributes of the estimator if the block raises."""
     before = dict(vars(estimator))
     try:
         yield
@@ -238,17 +187,16 @@ def _check_mask(mask: Any, X: Any) -> Array | None:
         )
         raise InvalidInputError(msg)
     if not mask.any():
-        msg = f"mask of shape {mask.shape} is False everywhere: nothing of X, shape {X.shape}, is observed"
+        msg = f"mask of shape {mask.shape} is False everywhere: no entry of X, shape {X.shape}, is observed"
         raise InvalidInputError(msg)
     return mask if mask.shape[1] <= 1 or mask.strides[1] == 1 else np.ascontiguousarray(mask)
 
 
 def _refuse_infinite(samples: Samples, threads: int) -> None:
-    find = _core.find_infinite64 if samples.dtype == np.float64 else _core.find_infinite32
-    for block in samples.blocks():
-        found = find(block.payload, block.mask, samples.n_features, threads)
+    for batch in samples.batches():
+        found = _core.find_infinite(batch.payload, batch.mask, samples.n_features, threads)
         if found is not None:
-            start = block.rows.start if isinstance(block.rows, slice) else None
+            start = batch.rows.start if isinstance(batch.rows, slice) else None
             row, column = found[0] + (start or 0), found[1]
             msg = (
                 f"Input X contains infinity at row {row}, column {column} (as {samples.dtype}); entries must be "

@@ -1,51 +1,54 @@
-"""A union of subspaces: KGASG21."""
+"""KGASG21: a union of subspaces."""
 
 from __future__ import annotations
 
 import time
 import warnings
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from gasg21 import _core
+from gasg21._algorithms.clusters import UnionPlan, assign, is_near
 from gasg21._algorithms.ensemble import fit_members, join_runs
-from gasg21._algorithms.two_stage import without_entries
-from gasg21._support.progress import progress_bar
-from gasg21._estimators.gasg21 import GASG21
-from gasg21._algorithms.self_check import LOST
-from gasg21._estimators.union import UnionMixin, assign, dense, is_near
-from gasg21._data.parameters import check_n_jobs, n_threads
-from gasg21._algorithms.union import UnionPlan, UnionRecovery
-from gasg21._data.samples import (
-    Array,
-    Samples,
+from gasg21._algorithms.whitening import Whitening
+from gasg21._data.parameters import (
     check_choice,
     check_components,
+    check_flag,
     check_integer,
+    check_n_jobs,
     check_number,
-    check_samples,
+    n_threads,
+    progress_bar,
     seed_of,
-    unchanged_on_error,
 )
-from gasg21._algorithms.whitening import Whitening
+from gasg21._data.samples import Array, Samples, check_samples, unchanged_on_error
+from gasg21._estimators.union import PublishedUnion, UnionMixin, finite_rows
+from gasg21._support.progress import Progress
 from gasg21.exceptions import ConvergenceWarning, InvalidInputError
 from gasg21.step_size import StepSize
 
-_CANDIDATES = {"density": 3, "farthest": 10}  # per cluster
+
+class UnionReport(NamedTuple):
+    """How the last `fit` went."""
+
+    history: list[dict[str, Any]]
+    status: str
+    estimated_angles: Array
+    timings: dict[str, float]
 
 
 class KGASG21(UnionMixin):
     """Robust clustering into a union of subspaces, from data with outliers and missing entries.
 
-    Makes candidate subspaces of the neighbours of sampled points, selects the K with the least sum of
-    distances, and refines them: each sample goes to the nearest subspace, which takes one step of `GASG21`.
-    Then each subspace is polished on its own members, samples are assigned anew, and so on; subspaces that
-    were missed are looked for where samples lie densely and far from all. Each sample is scaled to unit
-    length first; data is not centred. An affine subspace of dimension d is a linear one of dimension d + 1:
-    for motion segmentation use n_components=4 as the data is (or append a constant feature).
-    ``init="farthest", scaling=False, polish=False`` is the paper's K-GASG21. docs/clustering.md explains.
+    Makes candidate subspaces from the neighbours of sampled points, selects the K with the least sum of distances, and
+    refines them: each sample goes to the nearest subspace, which takes one step of `GASG21`. Then each subspace is
+    polished on its own members, samples are assigned again, and so on. Missed subspaces are sought where samples lie
+    densely and far from all subspaces. Each sample is scaled to unit length first; data is not centred. An affine
+    subspace of dimension d is a linear one of dimension d + 1: for motion segmentation use n_components=4, or append
+    a constant feature. ``init="farthest", scaling=False, polish=False`` is the paper's K-GASG21. docs/clustering.md
+    explains it.
 
     Parameters
     ----------
@@ -54,38 +57,38 @@ class KGASG21(UnionMixin):
     n_components : int or list of n_clusters ints
         Dimension of the subspaces, or of each.
     init : {"density", "farthest"} or list of n_clusters arrays of shape (d_i, n_features)
-        "density" takes seeds where samples lie densely and no candidate is near, imputes missing entries
-        and swaps after the greedy selection; "farthest" is the paper's probabilistic farthest insertion,
-        zero-filled, which needs more candidates, and is used with ``whiten=True``, where outliers are left
-        out first. Or where to start.
+        "density" takes seeds where samples lie densely and no candidate is near, imputes missing entries, and
+        exchanges candidates after the greedy selection. "farthest" is the paper's probabilistic farthest insertion
+        on zero-filled data; it needs more candidates, and is always used with ``whiten=True``, where outliers are
+        left out first. Or the subspaces to start from.
     n_candidates : int, optional
-        Candidate subspaces to select from; None means 3 per cluster for "density", 10 for "farthest".
+        Number of candidate subspaces; None means 3 per cluster for "density", 10 for "farthest".
     n_neighbors : int, optional
-        Samples that a candidate is fitted to at first, the seed among them; None means d + 3, or 2 d + 2
-        with ``whiten=True``, whose coordinates are noisier.
+        Samples that a candidate is first fitted to, the seed among them. None means d + 3, or 2 d + 2 with
+        ``whiten=True``, whose coordinates are noisier.
     n_ensemble : int
-        Runs from different seeds (of the stream as in the paper, 10 passes) whose better half is joined by
-        co-association and spectral clustering, each cluster then fitted anew with scaling and polish: for
-        real data of up to a few thousand samples, where single runs differ. The matrix that joins them has
+        Number of runs from different seeds (the paper's stream, 10 passes). The better half is joined by
+        co-association and spectral clustering, then each cluster is fitted again with scaling and polish. For real
+        data of up to a few thousand samples, where single runs differ. The matrix that joins the runs has
         n_samples^2 entries.
     whiten : bool
-        Work in the leading principal coordinates divided by the square root of their singular values,
-        outliers left out and missing entries filled in first: for real, ill-conditioned data whose clusters
-        together have a low rank. `subspaces_` are then fitted to the clusters in the original coordinates
-        (after `partial_fit`: those that it moved are mapped back, which is rougher). The lengths of the samples
-        count here. New samples need more than sum(d_i) observed entries. Data is copied, and float64.
+        Work in the leading principal coordinates, divided by the square root of their singular values; outliers are
+        left out and missing entries filled in first. For real, ill-conditioned data whose clusters together have a
+        low rank. `subspaces_` are then fitted to the clusters in the original coordinates (those that `partial_fit`
+        moves are mapped back, which is less exact). The lengths of the samples count here. New samples need more
+        than sum(d_i) observed entries. Data is copied, as float64.
     scaling : bool
         True measures steps in units of the weights' own spread, as in `GASG21`.
     polish : bool
         Whether `fit` polishes and repairs. `partial_fit` never does.
     reject_outliers : bool
-        Whether samples that are as far from all subspaces as a random direction get the label -1.
+        Whether samples as far from all subspaces as a random direction get the label -1.
     step_size : {"adaptive", "diminishing", "constant"} or an instance from `gasg21.step_size`
-        One such rule for each subspace. The first step of "adaptive" is at most 0.1 and at most half the
-        median residual after the selection.
+        Each subspace has its own rule. The first step of "adaptive" is at most 0.1 and at most half the median
+        residual after the selection.
     max_passes : int
-        Passes over the data that the stream makes at most in `fit`; with polish it makes a few, and the
-        polish at most twice as many rounds after those that surround the repair.
+        Largest number of passes of the stream in `fit`. With polish the stream makes a few, and the polish at most
+        twice as many rounds after those around the repair.
     tol : float
         The angle to aim at, in radians. 0 without polish runs all passes.
     on_bad, absent
@@ -95,7 +98,7 @@ class KGASG21(UnionMixin):
     verbose : int
         1 shows a progress bar.
     n_jobs : int or None
-        Threads, as for `GASG21`; of an ensemble, the runs that go on at the same time. It changes no bit of the
+        Threads, as for `GASG21`; for an ensemble the number of runs at the same time. It changes no bit of the
         results.
 
     Attributes
@@ -103,10 +106,10 @@ class KGASG21(UnionMixin):
     subspaces_ : list of n_clusters ndarrays of shape (d_i, n_features)
         Orthonormal bases.
     labels_ : ndarray of shape (n_samples,)
-        Cluster of each training sample; -1 where too little is observed to tell, and for outliers with
+        Cluster of each training sample; -1 where too few entries are observed, and for outliers with
         ``reject_outliers=True``.
     residuals_ : ndarray of shape (n_samples,)
-        After `partial_fit`: how far each of its samples was from its subspace, NaN if it could not be told.
+        After `partial_fit`: distance of each of its samples to its subspace; NaN if not determined.
     n_iter_ : int
         Vectors used by the stream.
     n_passes_ : int
@@ -119,14 +122,14 @@ class KGASG21(UnionMixin):
         True for the first two of these.
     estimated_angles_ : ndarray of shape (n_clusters,)
         Standard error of the largest angle between each subspace and the true one, from the data alone; pi / 2
-        where it is not known (without polish).
+        where it is unknown (without polish).
     timings_ : dict
         Seconds that the last `fit` spent in "seed" (candidates), "select" and "refine".
     history_ : list of dict
-        One record per pass: its stage, by how much each subspace ``moved`` (with polish: before its members
-        were polished further), ``members`` of each.
+        One record per pass: its stage, the angle by which each subspace ``moved`` (in the polish: by the first step
+        of the round), the ``members`` of each.
     diagnostics_ : dict of int
-        How many samples the stream has seen and used, and why others were not.
+        How many samples the stream has seen and used, and why others were not used.
     n_skipped_ : int
         Samples that could not be used.
 
@@ -141,19 +144,9 @@ class KGASG21(UnionMixin):
     0.0
     """
 
-    labels_: Array
-    residuals_: Array
     n_features_in_: int
-    n_iter_: int
-    n_passes_: int
-    n_skipped_: int
-    status_: str
-    converged_: bool
-    estimated_angles_: Array
-    timings_: dict[str, float]
-    history_: list[dict[str, Any]]
-    diagnostics_: dict[str, int]
-    _stream: _core.KSubspaces
+    _stream: _core.KSubspaces | None = None
+    _report: UnionReport | None = None
 
     def __init__(
         self,
@@ -204,9 +197,9 @@ class KGASG21(UnionMixin):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            One sample per row. NaN is missing; of a sparse matrix the stored entries are the observed
-            ones. C-ordered float64 and float32 arrays, memory-mapped or not, are not copied, except for a
-            few thousand samples that candidates are made of; other layouts are, once.
+            One sample per row. NaN is missing. The stored entries of a sparse matrix are the observed ones. C-ordered
+            float64 and float32 arrays, memory-mapped or not, are not copied, except for a few thousand samples that
+            candidates are made from; other layouts are, once.
         y : ignored
         mask : bool array of the shape of X, optional
             True = observed.
@@ -214,69 +207,61 @@ class KGASG21(UnionMixin):
         Returns
         -------
         self
-            Ctrl-C raises KeyboardInterrupt; once the stream has begun it leaves the subspaces reached so
-            far, with ``status_ = "interrupted"`` (an ensemble leaves everything as it was before).
+            Ctrl-C raises KeyboardInterrupt. Once the stream has begun it leaves the subspaces reached so far, with
+            ``status_ = "interrupted"``; before, and in an ensemble, it leaves everything as it was.
         """
-        interrupt: KeyboardInterrupt | None = None
         began = time.perf_counter()
         with unchanged_on_error(self):
             samples = self._check_fit(X, mask)
-            working = self._fit_working(samples)
-            recovery = UnionRecovery(self._plan(working), self._without_outliers(samples, working))
-            try:
-                passes = None if self.polish else self.max_passes
-                with progress_bar(type(self).__name__, samples.n_samples, passes, self.verbose) as progress:
-                    recovery = self._recover(recovery, progress)
-            except KeyboardInterrupt as caught:
-                if not recovery.subspaces:
-                    raise
-                interrupt = caught
-                recovery.status = "interrupted"
-            self._publish_fit(recovery)
-            self.__dict__.pop("residuals_", None)  # of an earlier stream
-            self.labels_ = self._label(samples, working)
-            if self._whitening is not None and interrupt is None:
-                self._refit_original(samples, working, recovery.plan)
+            whitening = self._whitening_of(samples)
+            working = self._working(samples, whitening)
+            plan = self._plan(working)
+            with progress_bar(self, samples.n_samples, None if self.polish else self.max_passes) as progress:
+                found = self._recover(plan, _without_outliers(samples, working, whitening, plan), progress)
+            interrupt = found["interrupt"]
+            if interrupt is not None and not isinstance(interrupt, KeyboardInterrupt):
+                raise interrupt
+            self._stream = found["stream"]
+            published = self._snapshot(found["subspaces"], whitening, found.get("counters"))
+            labels, residuals = assign(published.bases, working, plan.n_threads)
+            if whitening is not None and interrupt is None:
+                good = is_near(published.bases, labels, residuals, working)
+                self._refit_original(published, samples, labels, good, plan, found)
+            rejected = self._rejected(labels, residuals, samples, working, published)
             spent = time.perf_counter() - began
-            self.timings_["refine"] = spent - self.timings_["seed"] - self.timings_["select"]
+            timings = found["timings"]
+            timings["refine"] = spent - timings["seed"] - timings["select"]
+            self._report = UnionReport(found["history"], found["status"], found["estimated_angles"], timings)
+            self._published = published._replace(labels=rejected)
         if interrupt is not None:
             raise interrupt
         self._warn_unless_converged()
         return self
 
     def partial_fit(self, X: Any, y: None = None, mask: Any = None) -> KGASG21:
-        """Assign each sample to the nearest subspace and update that, in the order given.
+        """Assign each sample to the nearest subspace and update that one, in the order given.
 
-        The first call selects where to start from its samples, as `fit` does (there must be enough of
-        them: some ten per cluster and dimension), and later ones go on. One run, whatever `n_ensemble` is.
-        ``labels_`` and ``residuals_`` are those of the samples of this call, as they came by: before each
-        moved its subspace.
+        The first call selects where to start from its samples, as `fit` does (it needs enough of them: some ten per
+        cluster and dimension); later calls continue. It makes one run, whatever `n_ensemble` is. ``labels_`` and
+        ``residuals_`` are those of the samples of this call, before each of them moved its subspace.
         """
         interrupt: KeyboardInterrupt | None = None
         with unchanged_on_error(self):
-            first = not hasattr(self, "_stream")
-            if first:
-                samples = self._check_fit(X, mask)
-                working = self._fit_working(samples)
-                recovery = UnionRecovery(self._plan(working), self._without_outliers(samples, working))
-                recovery.start(streaming=True)
-                self._publish(recovery.stream)
-            else:
-                self._check_parameters()
-                self._check_same_clusters()
-                samples = self._check_new(X, mask)
-                working = self._working(samples)
-            block = working.whole()
-            before = self._stream.subspaces(), self.subspaces_
-            with progress_bar(type(self).__name__, samples.n_samples, 1, self.verbose) as progress:
+            samples, working, before = self._start_or_continue(X, mask)
+            assert self._stream is not None
+            batch, bases = working.whole(), self._stream.subspaces()
+            found: tuple[Array, Array] | None = None
+            with progress_bar(self, samples.n_samples, 1) as progress:
                 try:
-                    labels, residuals = self._stream.consume(block.payload, block.mask, None, progress)
-                    self.residuals_ = residuals
-                    self.labels_ = self._rejected(labels, residuals, samples, working)
+                    found = self._stream.consume(batch.payload, batch.mask, None, progress)
                 except KeyboardInterrupt as caught:  # the stream stands between two vectors
                     interrupt = caught
-            self._publish(self._stream)
-            self._keep_unmoved(*before)
+            published = self._snapshot(self._stream.subspaces(), before.whitening)
+            _keep_unmoved(bases, before.subspaces, published)
+            if found is not None:
+                labels = self._rejected(*found, samples, working, published)
+                published = published._replace(labels=labels, residuals=found[1])
+            self._published = published
         if interrupt is not None:
             raise interrupt
         return self
@@ -289,7 +274,40 @@ class KGASG21(UnionMixin):
         """Find the subspaces and return the residuals of the samples."""
         return self.fit(X, y, mask=mask).transform(X, mask=mask)
 
-    # ---- checks
+    def _start_or_continue(self, X: Any, mask: Any) -> tuple[Samples, Samples, PublishedUnion]:
+        """Return the samples, those in the working coordinates, and what was published before them."""
+        if self._stream is not None:
+            self._check_parameters()
+            self._check_same_clusters()
+            samples, before = self._check_new(X, mask), self._current()
+            return samples, self._working(samples, before.whitening), before
+        samples = self._check_fit(X, mask)
+        whitening = self._whitening_of(samples)
+        working = self._working(samples, whitening)
+        plan = self._plan(working)
+        start = plan.run(_without_outliers(samples, working, whitening, plan), goal="start_of_stream")
+        if start["interrupt"] is not None:
+            raise start["interrupt"]
+        self._stream = start["stream"]
+        return samples, working, self._snapshot(start["subspaces"], whitening)
+
+    def _whitening_of(self, samples: Samples) -> Whitening | None:
+        """Return the coordinates in which the clusters are to be found; None: those of the data."""
+        if not self.whiten:
+            return None
+        dimensions = self._dimensions(samples.n_features)
+        return Whitening.of(finite_rows(samples), dimensions, seed_of(self.random_state), n_threads(self.n_jobs))
+
+    def _recover(self, plan: UnionPlan, samples: Samples, progress: Progress | None) -> dict[str, Any]:
+        if self.n_ensemble == 1 or (len(plan.dimensions) == 1 and isinstance(plan.init, str)):
+            return plan.run(samples, progress)
+
+        def inliers(subspaces: list[Array]) -> Array:
+            return is_near(subspaces, *assign(subspaces, samples, plan.n_threads), samples)
+
+        return join_runs(plan, samples, self.n_ensemble, inliers)
+
+    # ---- parameters
 
     def _check_parameters(self) -> None:
         check_integer("n_clusters", self.n_clusters, 1)
@@ -298,9 +316,7 @@ class KGASG21(UnionMixin):
         check_number("tol", self.tol, 0)
         check_n_jobs(self.n_jobs)
         for name in ("whiten", "scaling", "polish", "reject_outliers"):
-            if not isinstance(getattr(self, name), bool | np.bool_):
-                msg = f"{name}={getattr(self, name)!r} must be True or False"
-                raise InvalidInputError(msg)
+            check_flag(name, getattr(self, name))
 
     def _check_fit(self, X: Any, mask: Any) -> Samples:
         self._check_parameters()
@@ -310,7 +326,7 @@ class KGASG21(UnionMixin):
         return samples
 
     def _check_same_clusters(self) -> None:
-        now = [len(subspace) for subspace in self.subspaces_]
+        now = [len(subspace) for subspace in self._current().subspaces]
         if list(self._dimensions(self.n_features_in_)) != now:
             msg = (
                 f"n_clusters={self.n_clusters!r} and n_components={self.n_components!r} must stay as they were while a "
@@ -331,19 +347,18 @@ class KGASG21(UnionMixin):
         dimensions = self._dimensions(self.n_features_in_)
         init: str | list[Array]
         if isinstance(self.init, str):
-            check_choice("init", self.init, tuple(_CANDIDATES))
-            init = "farthest" if self.whiten else self.init  # without outliers there is none to prefer
-            default = _CANDIDATES[init] * self.n_clusters
+            check_choice("init", self.init, ("density", "farthest"))
+            init = "farthest" if self.whiten else self.init  # whitening leaves outliers out, which density avoids
         else:
-            init, default = self._given_subspaces(dimensions, working.dtype), self.n_clusters
-        n_candidates = default if self.n_candidates is None else self.n_candidates
-        check_integer("n_candidates", n_candidates, self.n_clusters)
+            init = self._given_subspaces(dimensions, working.dtype)
+        if self.n_candidates is not None:
+            check_integer("n_candidates", self.n_candidates, self.n_clusters)
         if self.n_neighbors is not None:
             check_integer("n_neighbors", self.n_neighbors, 1)
         return UnionPlan(
             dimensions=dimensions,
             init=init,
-            n_candidates=n_candidates,
+            n_candidates=self.n_candidates or 0,
             n_neighbors=self.n_neighbors or (2 * max(dimensions) + 2 if self.whiten else 0),
             scaling=bool(self.scaling),
             polish=bool(self.polish),
@@ -373,114 +388,36 @@ class KGASG21(UnionMixin):
                 raise InvalidInputError(msg)
         return [np.ascontiguousarray(np.linalg.qr(a.T)[0].T) for a in arrays]
 
-    # ---- the work
-
-    def _fit_working(self, samples: Samples) -> Samples:
-        """Fit the coordinates that the clusters are looked for in, and return the samples in them."""
-        self._whitening = None
-        if self.whiten:
-            dimensions = self._dimensions(samples.n_features)
-            self._whitening = Whitening.of(dense(samples), dimensions, seed_of(self.random_state), self.n_jobs)
-        return self._working(samples)
-
-    def _without_outliers(self, samples: Samples, working: Samples) -> Samples:
-        """Return the whitened samples without those that lie outside the span of all clusters."""
-        if self._whitening is None:
-            return working
-        good = ~self._whitening.is_outlier(dense(samples))
-        return Samples(working.data[good], None, working.dtype) if good.sum() >= self.n_clusters else working
-
-    def _recover(self, recovery: UnionRecovery, progress: Any) -> UnionRecovery:
-        plan = recovery.plan
-        if len(plan.dimensions) == 1 and isinstance(plan.init, str):
-            self._recover_one(recovery)
-        elif self.n_ensemble > 1:
-            good = recovery.samples
-
-            def inliers(subspaces: list[Array]) -> Array:
-                return is_near(subspaces, *assign(subspaces, good, plan.n_threads), good)
-
-            return join_runs(plan, good, self.n_ensemble, inliers)
-        else:
-            recovery.run(progress)
-        return recovery
-
-    def _recover_one(self, recovery: UnionRecovery) -> None:
-        """One cluster is GASG21."""
-        plan, block = recovery.plan, recovery.samples.whole()
-        X = block.payload
-        if isinstance(X, tuple):
-            X = sp.csr_matrix(X, shape=(recovery.samples.n_samples, recovery.samples.n_features))
-        one = GASG21(
-            plan.dimensions[0],
-            scaling=plan.scaling,
-            polish=plan.polish,
-            step_size=plan.step_size,
-            max_passes=plan.max_passes,
-            tol=plan.tol,
-            on_bad=self.on_bad,
-            random_state=plan.seed,
-            verbose=self.verbose,
-            n_jobs=self.n_jobs,
-        )
-        recovery.timings.update(seed=0.0, select=0.0)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                one.fit(X, mask=block.mask)
-        finally:
-            if hasattr(one, "components_"):  # also what an interrupted fit has reached
-                recovery.adopt(one)
-
     # ---- publishing
 
-    def _publish_fit(self, recovery: UnionRecovery) -> None:
-        self._publish(recovery.stream_from_here())
-        self._set_subspaces(recovery.subspaces)
-        if recovery.counters is not None:
-            self._count(recovery.counters)
-        self.history_ = recovery.history
-        self.n_passes_ = len(recovery.history)
-        self.status_ = recovery.status
-        self.converged_ = recovery.status in ("converged", "noise_floor")
-        self.estimated_angles_ = recovery.estimated_angles
-        self.timings_ = recovery.timings
+    def _snapshot(
+        self, bases: list[Array], whitening: Whitening | None, counters: dict[str, int] | None = None
+    ) -> PublishedUnion:
+        assert self._stream is not None
+        subspaces = list(bases) if whitening is None else [whitening.original(U) for U in bases]
+        return PublishedUnion(subspaces, bases, whitening, counters or self._stream.counters())
 
-    def _refit_original(self, samples: Samples, working: Samples, plan: UnionPlan) -> None:
-        """Fit each cluster in the data's own coordinates, of which whitening leaves some out."""
-        labels, residuals = self._assign(working)
-        good = is_near(self._bases, labels, residuals, working)
-        X = dense(samples)
-        good &= ~self._whitening.is_outlier(X)  # type: ignore[union-attr]
+    def _refit_original(
+        self,
+        published: PublishedUnion,
+        samples: Samples,
+        labels: Array,
+        good: Array,
+        plan: UnionPlan,
+        found: dict[str, Any],
+    ) -> None:
+        """Fit each cluster in the data's own coordinates, some of which whitening leaves out."""
+        assert published.whitening is not None
+        X = finite_rows(samples)
+        good = good & ~published.whitening.is_outlier(X)
         for k, d in enumerate(plan.dimensions):
             one = fit_members(X[good & (labels == k)], d, plan)
             if one is not None:
-                self.subspaces_[k] = one.components_
-                self.estimated_angles_[k] = one.estimated_angle_
-        if self.status_ in ("undetermined", "noise_floor"):
-            self.status_ = "undetermined" if self.estimated_angles_.max() > LOST else "noise_floor"
-            self.converged_ = self.status_ == "noise_floor"
-
-    def _publish(self, stream: _core.KSubspaces) -> None:
-        self._stream = stream
-        self._set_subspaces(stream.subspaces())
-        self._count(stream.counters())
-
-    def _keep_unmoved(self, bases: list[Array], subspaces: list[Array]) -> None:
-        """Keep the subspaces, which may be better than those of the stream mapped back, that have not moved."""
-        for k, before in enumerate(bases):
-            if np.array_equal(before, self._bases[k]):
-                self.subspaces_[k] = subspaces[k]
-
-    def _count(self, counters: dict[str, int]) -> None:
-        self.n_iter_ = counters["n_used"]
-        self.n_skipped_ = counters["n_seen"] - counters["n_used"]
-        self.diagnostics_ = without_entries(counters)
-
-    def _set_subspaces(self, bases: list[Array]) -> None:
-        whitening = self._whitening
-        self._bases = bases
-        self.subspaces_ = list(bases) if whitening is None else [whitening.original(U) for U in bases]
+                published.subspaces[k] = one.components
+                found["estimated_angles"][k] = one.estimated_angle
+        if found["status"] in ("undetermined", "noise_floor"):
+            lost = _core.verdict(found["estimated_angles"], plan.tol) == "undetermined"
+            found["status"] = "undetermined" if lost else "noise_floor"
 
     def _warn_unless_converged(self) -> None:
         if self.converged_ or (self.status_ == "max_passes" and self.tol == 0):
@@ -496,3 +433,95 @@ class KGASG21(UnionMixin):
             f"n_components={len(self.subspaces_[worst])}: use a smaller n_components.",
         }[self.status_]
         warnings.warn(said, ConvergenceWarning, stacklevel=3)
+
+    # ---- fitted attributes
+
+    def _fit_report(self) -> UnionReport:
+        if self._report is None:
+            msg = f"this {type(self).__name__} has not been fitted by `fit`"
+            raise AttributeError(msg)
+        return self._report
+
+    @property
+    def subspaces_(self) -> list[Array]:
+        """Orthonormal bases of the subspaces, (d_i, n_features) each."""
+        return list(self._current().subspaces)
+
+    @property
+    def labels_(self) -> Array:
+        """Cluster of each training sample."""
+        return _known(self._current().labels, "labels_")
+
+    @property
+    def residuals_(self) -> Array:
+        """Distance of each sample of the last `partial_fit` to its subspace."""
+        return _known(self._current().residuals, "residuals_")
+
+    @property
+    def n_iter_(self) -> int:
+        """Vectors used by the stream."""
+        return self._current().counters["n_used"]
+
+    @property
+    def n_skipped_(self) -> int:
+        """Samples that could not be used."""
+        counters = self._current().counters
+        return counters["n_seen"] - counters["n_used"]
+
+    @property
+    def diagnostics_(self) -> dict[str, int]:
+        """How many samples the stream has seen and used, and why others were not used."""
+        return dict(self._current().counters)
+
+    @property
+    def history_(self) -> list[dict[str, Any]]:
+        """One record per pass of the last `fit`."""
+        return self._fit_report().history
+
+    @property
+    def n_passes_(self) -> int:
+        """Passes of the stream and rounds of the polish in the last `fit`."""
+        return len(self._fit_report().history)
+
+    @property
+    def status_(self) -> str:
+        """How the last `fit` ended."""
+        return self._fit_report().status
+
+    @property
+    def converged_(self) -> bool:
+        """Whether the last `fit` converged."""
+        return self._fit_report().status in ("converged", "noise_floor")
+
+    @property
+    def estimated_angles_(self) -> Array:
+        """Standard error of the largest angle between each subspace and the true one."""
+        return self._fit_report().estimated_angles
+
+    @property
+    def timings_(self) -> dict[str, float]:
+        """Seconds that the last `fit` spent in "seed", "select" and "refine"."""
+        return self._fit_report().timings
+
+
+def _known(value: Array | None, name: str) -> Array:
+    if value is None:
+        msg = f"there is no {name} yet"
+        raise AttributeError(msg)
+    return value
+
+
+def _without_outliers(samples: Samples, working: Samples, whitening: Whitening | None, plan: UnionPlan) -> Samples:
+    """Return the whitened samples without those that lie outside the span of all clusters."""
+    if whitening is None:
+        return working
+    good = ~whitening.is_outlier(finite_rows(samples))
+    enough = good.sum() >= len(plan.dimensions)
+    return Samples(working.data[good], None, working.dtype) if enough else working
+
+
+def _keep_unmoved(bases: list[Array], subspaces: list[Array], after: PublishedUnion) -> None:
+    """Keep subspaces whose bases in the stream have not moved: they may be better than those mapped back."""
+    for k, (old, new) in enumerate(zip(bases, after.bases, strict=True)):
+        if np.array_equal(old, new):
+            after.subspaces[k] = subspaces[k]

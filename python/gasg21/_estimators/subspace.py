@@ -1,13 +1,12 @@
-"""What every fitted subspace can do: weights, residuals, completion, and who is an outlier."""
+"""What every fitted subspace can do: weights, residuals, completion, and decisions about outliers."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import betaincinv
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, OutlierMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
@@ -16,11 +15,6 @@ from gasg21._data.parameters import n_threads
 from gasg21._data.samples import Array, Samples, check_samples
 from gasg21.exceptions import InvalidInputError
 
-# A sample in a random direction passes for an inlier with the first probability; in a space of so few
-# dimensions that this would leave only a sliver round the subspace, a residual of up to _NEAR may pass
-# too, with at most the second.
-_MISSED, _MISSED_AT_MOST, _NEAR = 1e-3, 0.05, 0.1
-
 
 class SubspaceMixin(
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
@@ -28,16 +22,16 @@ class SubspaceMixin(
     OutlierMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
 ):
-    """Everything that needs only `components_` (d, n), orthonormal rows, and `offset_`."""
+    """Methods that need only `components_` (d, n), orthonormal rows, and `offset_`."""
 
-    n_jobs: int | None = None  # a parameter of those that also fit on several threads
+    n_jobs: int | None = None  # estimators that fit on several threads have it as a parameter
 
     components_: Array
     offset_: float
 
     @abstractmethod
     def fit(self, X: Any, y: None = None, mask: Any = None) -> SubspaceMixin:
-        """Fit the subspace; each estimator has its own way."""
+        """Fit the subspace."""
 
     def transform(self, X: Any, mask: Any = None) -> Array:
         """Weights of each sample in the basis, by least squares on its observed entries.
@@ -45,15 +39,14 @@ class SubspaceMixin(
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            NaN is missing; of a sparse matrix the stored entries are the observed ones.
+            NaN is missing. The stored entries of a sparse matrix are the observed ones.
         mask : bool array of the shape of X, optional
             True = observed.
 
         Returns
         -------
         W : ndarray of shape (n_samples, n_components)
-            A row is NaN where the weights are not determined (fewer than n_components + 1 entries
-            observed).
+            A row is NaN where the weights are not determined (fewer than n_components + 1 entries observed).
         """
         return self._project(self._check_new(X, mask), self._weights_loss())[0]
 
@@ -62,53 +55,54 @@ class SubspaceMixin(
         return self.fit(X, y, mask=mask).transform(X, mask=mask)
 
     def inverse_transform(self, W: Any) -> Array:
-        """Return samples with the given weights: ``W @ components_``, shape (n_samples, n_features)."""
+        """Return the samples with the given weights: ``W @ components_``, shape (n_samples, n_features)."""
         check_is_fitted(self)
+        components = self.components_
         W = check_array(W, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan", input_name="W")
-        if W.shape[1] != len(self.components_):
-            msg = f"W has {W.shape[1]} columns; it must have n_components = {len(self.components_)}"
+        if W.shape[1] != len(components):
+            msg = f"W has {W.shape[1]} columns; it must have n_components = {len(components)}"
             raise InvalidInputError(msg)
-        return np.asarray(W @ self.components_)
+        return np.asarray(W @ components)
 
     def complete(self, X: Any, mask: Any = None) -> Array:
-        """X with its missing entries filled in from the subspace; observed ones are kept as they are.
+        """Return X with its missing entries filled in from the subspace; observed entries are kept.
 
         Returns
         -------
         X_completed : ndarray of shape (n_samples, n_features)
-            Dense. What is not determined (see `transform`) stays NaN.
+            Dense. Entries that are not determined (see `transform`) stay NaN.
         """
         samples, threads = self._check_new(X, mask), n_threads(self.n_jobs)
-        out = np.empty(samples.data.shape, np.result_type(samples.data.dtype, self.components_.dtype))
-        fill = _core.fill_missing64 if samples.dtype == np.float64 else _core.fill_missing32
+        components, loss = self.components_, self._weights_loss()
+        out = np.empty(samples.data.shape, np.result_type(samples.data.dtype, components.dtype))
         if not sp.issparse(samples.data) and out.dtype == samples.dtype:
             out[...] = samples.data
-            for block in samples.blocks():
-                fill(self.components_, block.payload, block.mask, out[block.rows], self._weights_loss(), threads)
+            for batch in samples.batches():
+                _core.fill_missing(components, batch.payload, batch.mask, out[batch.rows], loss, threads)
             return out
-        for block in samples.chunks():
-            observed, kept = observed_entries(samples, block.rows)
+        for batch in samples.pieces():
+            observed, kept = samples.observed(batch.rows)
             filled = np.zeros(kept.shape, samples.dtype)
-            fill(self.components_, block.payload, block.mask, filled, self._weights_loss(), threads)
-            out[block.rows] = np.where(observed, kept, filled)
+            _core.fill_missing(components, batch.payload, batch.mask, filled, loss, threads)
+            out[batch.rows] = np.where(observed, kept, filled)
         return out
 
     def score_samples(self, X: Any, mask: Any = None) -> Array:
         """Minus the residual of each unit-norm sample: 0 lies in the subspace, -1 is orthogonal to it.
 
-        NaN where too little is observed to tell; 0 for a sample of zeros.
+        NaN where too few entries are observed; 0 for a sample of zeros.
         """
         return -self._project(self._check_new(X, mask))[1]
 
     def decision_function(self, X: Any, mask: Any = None) -> Array:
         """``score_samples(X) - offset_``: below 0 is an outlier.
 
-        NaN for a sample that tells nothing (all zero, or too little observed).
+        NaN for a sample that says nothing (all zero, or too few entries observed).
         """
         return self._telling_scores(self._check_new(X, mask)) - self.offset_
 
     def predict(self, X: Any, mask: Any = None) -> Array:
-        """+1 for inliers; -1 for outliers and for samples that tell nothing (all zero, too little observed)."""
+        """+1 for inliers; -1 for outliers and for samples that say nothing (all zero, too few entries observed)."""
         with np.errstate(invalid="ignore"):
             return np.where(self.decision_function(X, mask) >= 0, 1, -1)
 
@@ -126,15 +120,14 @@ class SubspaceMixin(
 
     def _project(self, samples: Samples, loss: _core.Loss = "l21") -> tuple[Array, Array]:
         """Weights (m, d) by the loss, and residuals (m,) of least squares."""
-        project = _core.project64 if samples.dtype == np.float64 else _core.project32
-        threads = n_threads(self.n_jobs)
-        parts = [project(self.components_, b.payload, b.mask, loss, threads) for b in samples.blocks()]
+        components, threads = self.components_, n_threads(self.n_jobs)
+        parts = [_core.project(components, batch.payload, batch.mask, loss, threads) for batch in samples.batches()]
         if len(parts) == 1:
             return parts[0]
         return np.concatenate([w for w, _ in parts]), np.concatenate([r for _, r in parts])
 
     def _telling_scores(self, samples: Samples) -> Array:
-        """Scores, NaN also for samples of zeros, which tell nothing."""
+        """Scores; NaN also for samples of zeros, which say nothing."""
         weights, residuals = self._project(samples)
         return np.where((residuals == 0) & ~weights.any(axis=1), np.nan, -residuals).astype(residuals.dtype)
 
@@ -150,34 +143,110 @@ class SubspaceMixin(
         return tags
 
 
-def null_offset(n_observed: float, n_components: int) -> float:
-    """Score below which a sample is as far from the subspace as a random direction would be."""
-    return -float(null_residual(np.array([n_observed]), np.array([n_components]))[0])
+class Published(NamedTuple):
+    """What a subspace on the compiled core publishes, all of the same moment."""
+
+    components: Array
+    offset: float
+    counters: dict[str, int]  # how many samples were seen and used, and why others were not
+    step_size: float
+    level: int
 
 
-def null_residual(n_observed: Array, n_components: Array, n_subspaces: int = 1) -> Array:
-    """Residual above which a sample is as far from the nearest subspace as a random direction would be.
+class FitReport(NamedTuple):
+    """How the last `fit` went."""
 
-    The squared residual of a random direction follows the Beta((N - d) / 2, d / 2) law for N observed
-    entries; one in a thousand of such samples passes (a few more in a space of very few dimensions). The
-    nearest of several subspaces has as many chances, for which the level is corrected (Sidak).
-    """
-    levels = 1 - (1 - np.array([_MISSED, _MISSED_AT_MOST])) ** (1 / n_subspaces)
-    N, d = np.maximum(n_observed, n_components + 1), n_components
-    strict, lax = np.sqrt(betaincinv((N - d) / 2, d / 2, levels[:, None]))
-    return np.where(n_observed > n_components, np.maximum(strict, np.minimum(lax, _NEAR)), 0.0)
+    history: list[dict[str, Any]]
+    status: str
+    estimated_angle: float
 
 
-def observed_entries(samples: Samples, rows: Any) -> tuple[Array, Array]:
-    """Which entries of these rows are observed, and the rows, dense, in their own dtype."""
-    if not sp.issparse(samples.data):
-        kept = samples.data[rows]
-        observed = ~np.isnan(kept)
-        return (observed if samples.mask is None else observed & samples.mask[rows]), kept
-    kept = samples.data[rows]
-    if samples.absent_is_zero:
-        kept = kept.toarray()
-        return ~np.isnan(kept), kept
-    stored = sp.csr_matrix((np.ones(kept.nnz, bool), kept.indices, kept.indptr), shape=kept.shape).toarray()
-    kept = kept.toarray()
-    return stored & ~np.isnan(kept), kept
+class PublishedSubspace(SubspaceMixin):
+    """A subspace whose fitted attributes are read from one immutable object, which is swapped at once."""
+
+    _published: Published | None = None  # None: not fitted, or vectors came since the last look
+    _report: FitReport | None = None  # None: no `fit` yet
+
+    @abstractmethod
+    def _publish(self) -> Published:
+        """Publish the current state; raise AttributeError if there is none."""
+
+    def _current(self) -> Published:
+        return self._published or self._publish()
+
+    def _fit_report(self) -> FitReport:
+        if self._report is None:
+            msg = f"this {type(self).__name__} has not been fitted by `fit`"
+            raise AttributeError(msg)
+        return self._report
+
+    @property
+    def components_(self) -> Array:  # type: ignore[override]
+        """Orthonormal basis of the subspace, (n_components, n_features)."""
+        return self._current().components
+
+    @property
+    def n_components_(self) -> int:
+        """Dimension of the subspace."""
+        return len(self._current().components)
+
+    @property
+    def offset_(self) -> float:  # type: ignore[override]
+        """``decision_function(X) = score_samples(X) - offset_``."""
+        return self._current().offset
+
+    @property
+    def n_iter_(self) -> int:
+        """Vectors used."""
+        return self._current().counters["n_used"]
+
+    @property
+    def n_skipped_(self) -> int:
+        """Vectors that could not be used."""
+        counters = self._current().counters
+        return counters["n_seen"] - counters["n_used"]
+
+    @property
+    def diagnostics_(self) -> dict[str, int]:
+        """How many vectors were seen and used, and why others were not."""
+        return sample_counts(self._current().counters)
+
+    @property
+    def step_size_(self) -> float:
+        """The last step."""
+        return self._current().step_size
+
+    @property
+    def level_(self) -> int:
+        """How often the adaptive rule has halved its step."""
+        return self._current().level
+
+    @property
+    def history_(self) -> list[dict[str, Any]]:
+        """One record per pass of the last `fit`."""
+        return self._fit_report().history
+
+    @property
+    def n_passes_(self) -> int:
+        """Passes that the last `fit` made."""
+        return len(self._fit_report().history)
+
+    @property
+    def status_(self) -> str:
+        """How the last `fit` ended."""
+        return self._fit_report().status
+
+    @property
+    def converged_(self) -> bool:
+        """Whether the last `fit` converged."""
+        return self._fit_report().status in ("converged", "noise_floor")
+
+    @property
+    def estimated_angle_(self) -> float:
+        """Standard error of the largest angle to the true subspace at the end of the last `fit`."""
+        return self._fit_report().estimated_angle
+
+
+def sample_counts(counters: dict[str, int]) -> dict[str, int]:
+    """Return the counters that count samples."""
+    return {name: count for name, count in counters.items() if name != "entries_used"}

@@ -9,14 +9,8 @@ Progress = Callable[[int, int, float], None]  # vectors done since the last call
 
 
 @contextmanager
-def progress_bar(name: str, n_samples: int, max_passes: int | None, verbose: int) -> Iterator[Progress | None]:
-    """Give a callback for the core that moves a tqdm bar, or None when ``verbose`` is 0.
-
-    ``max_passes`` is None when nobody knows how many there will be.
-    """
-    if not verbose:
-        yield None
-        return
+def bar(name: str, n_samples: int, max_passes: int | None) -> Iterator[Progress]:
+    """Give a callback for the core that moves a tqdm bar; ``max_passes`` is None when it is not known in advance."""
     try:
         from tqdm.auto import tqdm
     except ImportError as error:

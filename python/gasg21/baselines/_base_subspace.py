@@ -111,7 +111,7 @@ class SubspaceBaseline(SubspaceMixin):
             raise InvalidInputError(msg)
         samples = check_samples(self, X, mask, reset=reset, dtype=dtype)
         masked = samples.mask is not None and not samples.mask.all()
-        if masked or any(np.isnan(batch.payload).any() for batch in samples.chunks()):
+        if masked or any(np.isnan(samples.dense(batch.rows)).any() for batch in samples.pieces()):
             msg = (
                 f"Input X contains NaN or masked entries; {name} needs complete data. "
                 "GASG21, GROUSE and GRASTA accept missing entries."

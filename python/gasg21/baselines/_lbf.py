@@ -9,10 +9,9 @@ from scipy.linalg import svd
 from scipy.spatial.distance import cdist
 from sklearn.utils.validation import check_is_fitted
 
-from gasg21._data.parameters import check_integer, check_number, seed_of
+from gasg21._data.parameters import check_flag, check_integer, check_number, seed_of
 from gasg21._data.samples import Array
 from gasg21.baselines._base_clusterer import SubspaceClusterer
-from gasg21.baselines._parameters import check_flag
 from gasg21.exceptions import InvalidInputError
 
 _BATCH_ENTRIES = 2**21  # entries of the neighborhoods that are processed together: 16 MB

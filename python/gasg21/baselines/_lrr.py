@@ -8,11 +8,10 @@ import numpy as np
 from scipy.linalg import svd
 
 from gasg21._algorithms.spectral import spectral_labels
-from gasg21._data.parameters import check_integer, check_number
+from gasg21._data.parameters import check_flag, check_integer, check_number
 from gasg21._data.samples import Array
 from gasg21.baselines._base_clusterer import SubspaceClusterer
 from gasg21.baselines._linear_algebra import row_space, shrink_singular_values
-from gasg21.baselines._parameters import check_flag
 from gasg21.exceptions import InvalidInputError
 
 _MU_START, _MU_MAX = 1e-6, 1e10  # initial and largest penalty in the authors' code

@@ -8,11 +8,10 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse.linalg
 
-from gasg21._data.parameters import check_number
+from gasg21._data.parameters import check_flag, check_number
 from gasg21._data.samples import Array
 from gasg21.baselines._base_subspace import IterativeSubspace, Solution
 from gasg21.baselines._linear_algebra import coordinates, to_features, unit_rows
-from gasg21.baselines._parameters import check_flag
 
 
 class REAPER(IterativeSubspace):

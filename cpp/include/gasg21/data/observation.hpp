@@ -8,6 +8,7 @@
 #include <limits>
 #include <numeric>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "gasg21/data/views.hpp"
@@ -100,12 +101,21 @@ class Observation {
     return spherize(square);
   }
 
+  Usable read(const AnySample<T>& x) {
+    return std::visit([this](const auto& sample) { return read(sample); }, x);
+  }
+
   template <class Index>
   Usable read(const SparseSample<T, Index>& x) {
     require(x.count <= n_, "a sparse sample has ", x.count, " entries, but n = ", n_);
     for (uword k = 0; k < x.count; ++k)
       require(x.rows[k] >= Index(0) && static_cast<uword>(x.rows[k]) < n_, "row index ", x.rows[k],
               " is outside [0, ", n_, ")");
+    if (x.rest_is_zero) {
+      expanded_.assign(n_, T(0));
+      for (uword k = 0; k < x.count; ++k) expanded_[static_cast<uword>(x.rows[k])] = x.values[k];
+      return read(DenseSample<T>{expanded_.data(), nullptr, x.hidden});
+    }
     if (is_sorted(x)) {
       keep_observed(x, [](uword k) { return k; });
     } else {  // sorted first, so that the order of the entries changes no bit of the result
@@ -220,6 +230,7 @@ class Observation {
   mutable Aligned<T> values_;
   mutable Aligned<T> dense_;
   mutable bool has_compact_ = false, has_dense_ = false;
+  std::vector<T> expanded_;  // a sparse sample whose other entries are zero
   bool expect_few_ = false;
   T norm_ = 1;
   int exponent_ = 0;

@@ -1,9 +1,12 @@
-// Borrowed samples: dense columns with NaN or a mask for what is missing, or sparse columns whose
-// stored entries are the observed ones. Nothing here copies.
+// Views: borrowed data, one sample per column. Dense columns mark missing entries by NaN or a mask;
+// sparse columns store the observed entries. Nothing here copies.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "gasg21/data/held_out.hpp"
@@ -19,13 +22,15 @@ struct DenseSample {
   const std::vector<uword>* hidden = nullptr;  // held out, or none
 };
 
-/// One vector given by its observed entries. Rows must be distinct and below n.
+/// One vector given by its stored entries. Rows must be distinct and below n. The other entries are
+/// missing, or zero if `rest_is_zero`.
 template <class T, class Index = uword>
 struct SparseSample {
   const T* values;
   const Index* rows;
   uword count;
   const std::vector<uword>* hidden = nullptr;  // held out, or none
+  bool rest_is_zero = false;
 };
 
 /// Borrowed n x m data, one sample per column. Strides count elements, from sample to sample, and
@@ -48,6 +53,8 @@ struct DenseView {
   DenseView(const T* data_, uword n_rows_, uword n_cols_, std::ptrdiff_t stride_)
       : data(data_), n_rows(n_rows_), n_cols(n_cols_), stride(stride_) {}
 
+  double stored_entries() const { return double(n_rows) * double(n_cols); }
+
   DenseSample<T> sample(uword j) const {
     const auto column = static_cast<std::ptrdiff_t>(j);
     return {data + column * stride, mask ? mask + column * mask_stride : nullptr,
@@ -63,14 +70,62 @@ struct SparseView {
   const Index* offsets;  // n_cols + 1
   uword n_rows;
   uword n_cols;
+  bool rest_is_zero = false;  // entries that are not stored are zero instead of missing
   const HeldOut* held_out = nullptr;
+
+  double stored_entries() const {
+    return rest_is_zero ? double(n_rows) * double(n_cols) : double(offsets[n_cols]);
+  }
 
   SparseSample<T, Index> sample(uword j) const {
     const auto begin = offsets[j];
     return {values + begin, rows + begin, static_cast<uword>(offsets[j + 1] - begin),
-            detail::find_hidden(held_out, j)};
+            detail::find_hidden(held_out, j), rest_is_zero};
   }
 };
+
+/// A sample of a layout that is known at run time only.
+template <class T>
+using AnySample =
+    std::variant<DenseSample<T>, SparseSample<T, std::int32_t>, SparseSample<T, std::int64_t>>;
+
+/// Data of a layout that is known at run time only. A program that uses it compiles the algorithms
+/// once instead of once per layout.
+template <class T>
+class AnyView {
+ public:
+  uword n_rows, n_cols;
+  const HeldOut* held_out = nullptr;
+
+  template <class View>
+  AnyView(const View& view)  // NOLINT: every view converts
+      : n_rows(view.n_rows), n_cols(view.n_cols), held_out(view.held_out), view_(view) {}
+
+  AnySample<T> sample(uword j) const {
+    return std::visit(
+        [&](const auto& view) -> AnySample<T> {
+          auto sample = view.sample(j);
+          sample.hidden = detail::find_hidden(held_out, j);
+          return sample;
+        },
+        view_);
+  }
+
+  /// Stored entries, missing or not.
+  double stored_entries() const {
+    return std::visit([](const auto& view) { return view.stored_entries(); }, view_);
+  }
+
+ private:
+  std::variant<DenseView<T>, SparseView<T, std::int32_t>, SparseView<T, std::int64_t>> view_;
+};
+
+/// The data with some entries held out. The view borrows `held_out`.
+template <class Data>
+Data without(Data data, const HeldOut& held_out) {
+  data.held_out = &held_out;
+  return data;
+}
 
 /// Whether the rows of a sample rise strictly.
 template <class T>
@@ -84,6 +139,11 @@ bool is_sorted(const SparseSample<T, Index>& x) {
   return true;
 }
 
+template <class T>
+bool is_sorted(const AnySample<T>& x) {
+  return std::visit([](const auto& sample) { return is_sorted(sample); }, x);
+}
+
 /// Whether a sorted sample may have an entry with from <= i < to.
 template <class T>
 bool touches(const DenseSample<T>&, uword, uword) {
@@ -91,13 +151,19 @@ bool touches(const DenseSample<T>&, uword, uword) {
 }
 template <class T, class Index>
 bool touches(const SparseSample<T, Index>& x, uword from, uword to) {
+  if (x.rest_is_zero) return true;
   const auto below = [](Index row, uword bound) { return uword(row) < bound; };
   const Index* row = std::lower_bound(x.rows, x.rows + x.count, from, below);
   return row != x.rows + x.count && uword(*row) < to;
 }
 
-/// Calls visit(i, value, observed) for the entries of a sorted sample with from <= i < to; all of
-/// them or only those that are stored.
+template <class T>
+bool touches(const AnySample<T>& x, uword from, uword to) {
+  return std::visit([&](const auto& sample) { return touches(sample, from, to); }, x);
+}
+
+/// Calls visit(i, value, observed) for the entries of a sorted sample with from <= i < to: for all
+/// of them, or only for those that are stored.
 template <class T, class Visit>
 void each_entry(const DenseSample<T>& x, uword from, uword to, Visit&& visit) {
   if (!x.mask && !x.hidden) {
@@ -113,23 +179,46 @@ template <class T, class Index, class Visit>
 void each_entry(const SparseSample<T, Index>& x, uword from, uword to, Visit&& visit) {
   const auto below = [](Index row, uword bound) { return uword(row) < bound; };
   const Index* end = x.rows + x.count;
+  const auto is_observed = [&](uword i, T value) {
+    return value == value && !detail::is_hidden(x.hidden, i);
+  };
+  uword next = from;
+  const auto visit_zeros = [&](uword until) {
+    for (; x.rest_is_zero && next < until; ++next) visit(next, T(0), is_observed(next, T(0)));
+  };
   for (const Index* row = std::lower_bound(x.rows, end, from, below);
        row != end && uword(*row) < to; ++row) {
     const T value = x.values[row - x.rows];
-    visit(uword(*row), value, value == value && !detail::is_hidden(x.hidden, uword(*row)));
+    visit_zeros(uword(*row));
+    visit(uword(*row), value, is_observed(uword(*row), value));
+    next = uword(*row) + 1;
   }
+  visit_zeros(to);
+}
+template <class T, class Visit>
+void each_entry(const AnySample<T>& x, uword from, uword to, Visit&& visit) {
+  std::visit([&](const auto& sample) { each_entry(sample, from, to, visit); }, x);
 }
 
 /// Some columns of a data set.
 template <class Data>
 struct SubsetView {
   const Data& data;
-  const std::vector<uword>& columns;
+  std::vector<uword> columns;
   uword n_rows, n_cols;
 
-  SubsetView(const Data& all, const std::vector<uword>& some)
-      : data(all), columns(some), n_rows(all.n_rows), n_cols(some.size()) {}
+  SubsetView(const Data& all, std::vector<uword> some)
+      : data(all), columns(std::move(some)), n_rows(all.n_rows), n_cols(columns.size()) {}
   auto sample(uword j) const { return data.sample(columns[j]); }
 };
+
+/// About `count` columns of a data set, evenly spaced.
+template <class Data>
+SubsetView<Data> about(const Data& data, uword count) {
+  std::vector<uword> columns;
+  const uword step = std::max<uword>(1, data.n_cols / count);
+  for (uword j = 0; j < data.n_cols; j += step) columns.push_back(j);
+  return {data, std::move(columns)};
+}
 
 }  // namespace gasg21

@@ -1,10 +1,11 @@
-// What one pass of the polish sums over the samples for each coordinate, and the new rows that
-// follow from it: weighted least squares, coordinate by coordinate.
+// Weighted least squares for each coordinate: the sums over the samples, and the new rows of the
+// basis that solve them.
 #pragma once
 
 #include <algorithm>
 #include <limits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "gasg21/data/observation.hpp"
@@ -20,8 +21,9 @@
 
 namespace gasg21 {
 
-/// For each coordinate i the sums over the samples that observe it: column i holds the packed lower
-/// triangle of sum omega w w' (by columns), then sum omega w r_i. Add those of several blocks.
+/// The normal equations of each coordinate i, summed over the samples that observe it. Column i
+/// holds the packed lower triangle of sum omega w w' (by columns), then sum omega w r_i. The sums
+/// of several blocks add up.
 template <class T>
 struct CoordinateSums {
   arma::Mat<T> sums;  // (d (d + 1) / 2 + d) x n
@@ -35,7 +37,7 @@ struct CoordinateSums {
 
 namespace detail {
 
-/// The entries of a sample as they lie in memory, where NaN tells all that is missing; else null.
+/// The memory of a sample if NaN marks everything that is missing, else null.
 template <class T>
 const T* entries_of(const DenseSample<T>& x) {
   return x.mask || x.hidden ? nullptr : x.values;
@@ -45,18 +47,26 @@ const T* entries_of(const SparseSample<T, Index>&) {
   return nullptr;
 }
 
-/// Whether a sample stores so few of n entries that it pays to look at nothing else.
+template <class T>
+const T* entries_of(const AnySample<T>& x) {
+  return std::visit([](const auto& sample) { return entries_of(sample); }, x);
+}
+
+/// Whether a sample stores so few of n entries that gathering them is faster.
 template <class T>
 bool stores_few(const DenseSample<T>&, uword) {
   return false;
 }
 template <class T, class Index>
 bool stores_few(const SparseSample<T, Index>& x, uword n) {
-  return x.count * 8 <= n;
+  return !x.rest_is_zero && x.count * 8 <= n;
+}
+template <class T>
+bool stores_few(const AnySample<T>& x, uword n) {
+  return std::visit([&](const auto& sample) { return stores_few(sample, n); }, x);
 }
 
-/// Asks for entries of a sample that will be looked at soon: pieces of columns are too short for
-/// the machine to foresee them.
+/// Prefetches entries of a sample. The pieces are too short for the hardware prefetcher.
 template <class T>
 void fetch(const DenseSample<T>& x, uword from, uword to) {
 #if defined(__GNUC__)
@@ -67,10 +77,14 @@ void fetch(const DenseSample<T>& x, uword from, uword to) {
 }
 template <class T, class Index>
 void fetch(const SparseSample<T, Index>&, uword, uword) {}
+template <class T>
+void fetch(const AnySample<T>& x, uword from, uword to) {
+  std::visit([&](const auto& sample) { fetch(sample, from, to); }, x);
+}
 
-/// The row sums of a tile of coordinates, over a group of samples at a time: first it is noted
-/// which samples observe which coordinate, then each coordinate sums over its own in registers.
-/// Samples are summed in their order, so that their grouping changes no bit.
+/// The sums of some coordinates over one group of samples at a time. First `take` records which
+/// samples observe which coordinate; then `add_to` sums each coordinate in registers. Samples are
+/// summed in their order, so the grouping changes no bit.
 template <class T>
 class CoordinateTile {
  public:
@@ -92,7 +106,7 @@ class CoordinateTile {
 
   bool full() const { return size_ == group; }
 
-  /// Takes a sample that counts: its entries with from <= i < to.
+  /// Takes the entries from <= i < to of a sample with a positive weight.
   template <class Sample>
   void take(const Sample& x, const SampleFits<T>& fits, uword at, uword from, uword to) {
     const T* w = fits.W.colptr(at);
@@ -105,7 +119,7 @@ class CoordinateTile {
     ++size_;
   }
 
-  /// Adds what was taken to the sums of the coordinates from, from + 1, ... and begins anew.
+  /// Adds the group to the sums of the coordinates from <= i < to, and starts a new group.
   void add_to(CoordinateSums<T>& rows, uword from, uword to) {
     kernels::coordinate_sum_kernels<T>().add(
         {rows.sums.colptr(from), to - from, packed_, d_},
@@ -134,7 +148,7 @@ class CoordinateTile {
                                               seen_.data(), &r_[size_ * r_stride_]);
   }
 
-  /// The same by the observed entries alone, whose rows of U are gathered.
+  /// As `note`, by gathering the observed entries and their rows of U.
   template <class Sample>
   void note_some(const Sample& x, const kernels::FittedSample<T>& fitted, uword from, uword to) {
     uword count = 0;
@@ -165,55 +179,53 @@ class CoordinateTile {
   const arma::Mat<T>&U_, &Ut_;
   uword d_, packed_;
   uword moments_at_, stride_, r_stride_;
-  uword size_ = 0;          // samples taken so far
-  Aligned<T> terms_;        // of each sample: omega w w', packed, and omega w; see SampleGroup
-  std::vector<Bits> seen_;  // of each coordinate: who observes it
-  Aligned<T> r_;            // of each sample: its residuals
+  uword size_ = 0;          // samples in the group
+  Aligned<T> terms_;        // per sample: omega w w', packed, and omega w; see SampleGroup
+  std::vector<Bits> seen_;  // per coordinate: the samples that observe it
+  Aligned<T> r_;            // per sample: its residuals
   std::vector<T> x_;        // one sample
-  std::vector<uword> at_;   // where it is observed
-  std::vector<T> rows_;     // U there, a block of it
+  std::vector<uword> at_;   // its observed coordinates
+  std::vector<T> rows_;     // their rows of U, one row block
 };
 
 }  // namespace detail
 
-/// Adds the samples of a block to the row sums, in tiles of coordinates. False when it was stopped.
+/// Adds all samples to the sums, some coordinates at a time. Throws Stopped if it is stopped.
 template <class T, class Data>
-bool add_block(const arma::Mat<T>& U, const Data& data, uword first, const SampleFits<T>& fits,
-               CoordinateSums<T>& rows, const Parallel& parallel) {
+void add_samples(const arma::Mat<T>& U, const Data& data, const SampleFits<T>& fits,
+                 CoordinateSums<T>& rows, const Parallel& parallel) {
   const uword n = U.n_rows, d = U.n_cols;
   const uword tile = std::clamp<uword>(n / 8, 32, 256);
-  const uword block = std::max<uword>(4'000'000 / (tile * d * (d + 1)), 32);
+  const uword batch = std::max<uword>(4'000'000 / (tile * d * (d + 1)), 32);
   const arma::Mat<T> Ut = U.t();
-  const uword n_tiles = (n + tile - 1) / tile, n_blocks = (data.n_cols + block - 1) / block;
-  // Blocks of samples one after the other, so that a memory map is read once, from front to back.
-  for (uword b = 0; b < n_blocks; ++b) {
-    const bool finished = parallel.for_each(
+  const uword n_tiles = (n + tile - 1) / tile, n_batches = (data.n_cols + batch - 1) / batch;
+  // One batch of samples after the other, so that a memory map is read once, from front to back.
+  for (uword b = 0; b < n_batches; ++b)
+    parallel.for_all(
         n_tiles, [&] { return detail::CoordinateTile<T>(U, Ut, tile); },
         [&](uword t, detail::CoordinateTile<T>& sums) {
           const uword from = t * tile, to = std::min(n, from + tile);
-          for (uword j = b * block; j < std::min(data.n_cols, (b + 1) * block); ++j) {
-            if (fits.omega[first + j] == 0 || !touches(data.sample(j), from, to)) continue;
+          for (uword j = b * batch; j < std::min(data.n_cols, (b + 1) * batch); ++j) {
+            const auto sample = data.sample(j);
+            if (fits.omega[j] == 0 || !touches(sample, from, to)) continue;
             if (j + 2 < data.n_cols) detail::fetch(data.sample(j + 2), from, to);
-            sums.take(data.sample(j), fits, first + j, from, to);
+            sums.take(sample, fits, j, from, to);
             if (sums.full()) sums.add_to(rows, from, to);
           }
           sums.add_to(rows, from, to);
         });
-    if (!finished) return false;
-  }
-  return true;
 }
 
-/// C in the coordinates of U instead of those of `before`.
+/// Transforms C from the coordinates of `before` to those of U.
 template <class T>
 void rotate(Scatter& scatter, const arma::Mat<T>& before, const arma::Mat<T>& U) {
   const arma::mat rotation = arma::conv_to<arma::mat>::from(before.t() * U);
   scatter.C = rotation.t() * scatter.C * rotation;
 }
 
-/// Moves each row of U by the solution of its normal equations, in residual form (the plain form
-/// loses digits on ill-conditioned data), and orthonormalizes. Rotates C along. Returns the largest
-/// angle between the old and the new subspace.
+/// Solves the normal equations of each row of U in residual form (the plain form loses digits on
+/// ill-conditioned data), orthonormalizes U, and rotates C along. Returns the largest angle between
+/// the old and the new subspace.
 template <class T>
 double update_coordinates(arma::Mat<T>& U, const CoordinateSums<T>& rows, Scatter& scatter,
                           const Parallel& parallel) {

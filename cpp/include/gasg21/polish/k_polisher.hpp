@@ -1,8 +1,7 @@
-// The polish for K subspaces: assign, polish each subspace on its own members, and again.
+// The polish for K subspaces: assign all samples, polish each subspace on its members, repeat.
 #pragma once
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -10,6 +9,7 @@
 #include "gasg21/fit/assign.hpp"
 #include "gasg21/fit/subspace_bank.hpp"
 #include "gasg21/polish/coordinate_sums.hpp"
+#include "gasg21/polish/polisher.hpp"
 #include "gasg21/polish/sample_fits.hpp"
 #include "gasg21/polish/standard_error.hpp"
 #include "gasg21/polish/tyler_scatter.hpp"
@@ -19,9 +19,9 @@
 namespace gasg21 {
 
 struct KPolishOptions {
-  double tol = 1e-6;   // a subspace is left when a step changes it by no more than this, or
-  double share = 0.1;  // by no more than this share of its estimated error
-  int steps = 5;       // per round and subspace, at most
+  double tol = 1e-6;  // a subspace has settled when a step moves it by no more than this, or by
+                      // stop_share of its estimated error
+  int steps = 5;      // per round and subspace, at most
 };
 
 /// What the polish knows about one subspace.
@@ -39,8 +39,8 @@ class KPolisher {
   explicit KPolisher(std::vector<arma::Mat<T>> bases)
       : bases_(std::move(bases)), clusters_(bases_.size()) {}
 
-  /// Assigns all samples and polishes each subspace on its members; one without enough of them
-  /// stays. Throws Stopped when it was, with subspaces that can be used.
+  /// Assigns all samples and polishes each subspace on its members. A subspace with too few members
+  /// stays. Throws Stopped if it is stopped; the subspaces stay usable.
   template <class Data>
   void round(const Data& data, const KPolishOptions& options, const Parallel& parallel) {
     const Assignment<T> all = assign(SubspaceBank<T>(bases_), data, parallel);
@@ -49,10 +49,12 @@ class KPolisher {
       if (all.labels[j] < size()) members[all.labels[j]].push_back(j);
     parallel.for_all(
         size(), [] { return 0; },
-        [&](uword k, int&) { polish_one(k, SubsetView<Data>(data, members[k]), options); });
+        [&](uword k, int&) {
+          polish_one(k, SubsetView<Data>(data, std::move(members[k])), options);
+        });
   }
 
-  /// Puts another subspace in place of one, of which nothing is known yet.
+  /// Replaces a subspace. Nothing is known about the new one.
   void replace(uword k, arma::Mat<T> U) {
     bases_[k] = std::move(U);
     clusters_[k] = ClusterFit{};
@@ -76,20 +78,20 @@ class KPolisher {
     const Parallel alone;
     const double tol = std::max(options.tol, 10.0 * std::numeric_limits<T>::epsilon());
     cluster.members = data.n_cols;
-    cluster.settled = data.n_cols <= d;  // any subspace can be put through so few
+    cluster.settled = data.n_cols <= d;  // any subspace can be put through d samples
     for (int step = 0; step < options.steps && data.n_cols > d; ++step) {
       SampleFits<T> fits(d, data.n_cols);
-      fit_block(U, data, 0, fits, alone);
-      if (fits.W.is_zero()) {  // no member can be fitted, or all are orthogonal to it
+      fit_samples(U, data, fits, alone);
+      if (fits.W.is_zero()) {  // no member can be fitted, or all are orthogonal to U
         cluster.settled = true;
         return;
       }
       cluster.estimated_angle = standard_error(fits, n);
       weigh(cluster.scatter, fits);
-      CoordinateSums<T> rows(n, d);
-      add_block(U, data, 0, fits, rows, alone);
-      const double change = update_coordinates(U, rows, cluster.scatter, alone);
-      const bool small = change <= std::max(tol, options.share * cluster.estimated_angle);
+      CoordinateSums<T> sums(n, d);
+      add_samples(U, data, fits, sums, alone);
+      const double change = update_coordinates(U, sums, cluster.scatter, alone);
+      const bool small = change <= std::max(tol, stop_share * cluster.estimated_angle);
       if (step == 0) {
         cluster.change = change;
         cluster.settled = small;
@@ -98,21 +100,16 @@ class KPolisher {
     }
   }
 
-  /// Tyler's weights as in `Scatter::weigh`. Where few members lie near the subspace the weights
-  /// would gather on d samples that are fitted exactly; a larger residual scale prevents that.
+  /// Where few members lie near the subspace, the weights would concentrate on d samples that are
+  /// fitted exactly. A larger residual scale prevents that.
   static void weigh(Scatter& scatter, SampleFits<T>& fits) {
-    const int times = scatter.C.empty() ? 31 : 3;
-    uword near = 0;
     const double d = double(fits.W.n_rows);
-    for (uword j = 0; j < fits.count.n_elem; ++j)  // half of what a random direction would leave
-      near += fits.count[j] > 0 && 2 * fits.r2[j] * fits.count[j] < fits.count[j] - d;
+    uword near = 0;
+    for (uword j = 0; j < fits.count.n_elem; ++j)  // half the residual of a random direction
+      near += fits.is_used(j) && 2 * fits.r2[j] * fits.count[j] < fits.count[j] - d;
     const double softness = double(near) < 8 * d ? 3 : 1;
-    const auto set_weights = [&] { Scatter(scatter.C, softness * scatter.s).set_weights(fits); };
-    set_weights();
-    for (int i = 0; i < times; ++i) {
-      scatter = Scatter(ScatterSums(fits));
-      set_weights();
-    }
+    const bool first = scatter.C.empty();
+    scatter.weigh(fits, first ? Scatter::first_iterations : Scatter::later_iterations, softness);
   }
 
   std::vector<arma::Mat<T>> bases_;

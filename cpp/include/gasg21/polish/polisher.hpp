@@ -1,17 +1,14 @@
-// The polish: a batch stage after the stream. Row-wise least squares with the weights of the
-// subspace-constrained Tyler estimator (Lerman, Yu and Zhang), here with missing data. It solves
-// what the stream cannot (very many outliers, very ill-conditioned or sparse data), reaches the
-// accuracy of least squares on the true inliers under noise, and estimates its own error. It is
-// another estimator than the paper's L21 sum.
-//
-// Everything in it is a sum over samples, so data may come in blocks, from a disk or from many
-// machines:   block -> fits,   fits -> scatter sums -> weights,   block -> row sums -> new basis.
+// The polish: a batch stage after the stream. Least squares for each coordinate, reweighted by the
+// subspace-constrained Tyler estimator, with missing data. It solves what the stream cannot (very
+// many outliers, very ill-conditioned or sparse data), reaches the accuracy of least squares on the
+// true inliers under noise, and estimates its own error. It is another estimator than the paper's
+// L21 sum.
 #pragma once
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 #include <utility>
+#include <vector>
 
 #include "gasg21/geometry/grassmann.hpp"
 #include "gasg21/polish/coordinate_sums.hpp"
@@ -25,101 +22,84 @@
 
 namespace gasg21 {
 
-struct PolishOptions {
-  uword max_passes = 40;
-  double tol = 1e-6;   // stop when a pass changes the subspace by no more than this, or
-  double share = 0.1;  // by no more than this share of the estimated error
-  unsigned n_threads = 1;
-};
+/// The polish stops when a pass moves the subspace by less than this share of its estimated error.
+inline constexpr double stop_share = 0.1;
 
-struct PolishResult {
-  uword passes = 0;
-  double change = 0;           // of the last pass, radians
-  double estimated_angle = 0;  // standard error of the largest angle to the truth
-  bool converged = false;
-};
-
-/// One subspace and what the polish knows about the samples: one pass = `fit` every block, `weigh`,
-/// `add` every block, `update`.
+/// One subspace under polish. A pass is `fit`, `weigh`, `add`, `update`. All throw Stopped when the
+/// work is stopped.
 template <class T>
 class Polisher {
  public:
   Polisher(arma::Mat<T> U, uword n_samples)
-      : U_(std::move(U)), fits_(U_.n_cols, n_samples), rows_(U_.n_rows, U_.n_cols) {
+      : U_(std::move(U)), fits_(U_.n_cols, n_samples), sums_(U_.n_rows, U_.n_cols) {
     require(double(orthonormality_error(U_)) < 1e-3, "the basis is not orthonormal");
   }
 
+  /// One pass. Returns the angle by which the subspace moved.
   template <class Data>
-  bool fit(const Data& block, uword first, const Parallel& parallel) {
-    check(block, first);
-    return fit_block(U_, block, first, fits_, parallel);
+  double pass(const Data& data, const Parallel& parallel) {
+    fit(data, parallel);
+    weigh([&] { return parallel.is_stopped(); });
+    add(data, parallel);
+    return update(parallel);
   }
 
+  /// Fits all samples to the basis.
+  template <class Data>
+  void fit(const Data& data, const Parallel& parallel) {
+    check(data);
+    fit_samples(U_, data, fits_, parallel);
+  }
+
+  /// Weighs the samples.
   void weigh(const std::function<bool()>& stop = {}) {
     information_ = gasg21::information(fits_, U_.n_rows);
-    // Thirty iterations at first, from equal weights, so that a converged fit is not thrown away.
-    scatter_.weigh(fits_, passes_ == 0 ? 31 : 3, stop);
-    rows_.sums.zeros();
+    const int iterations = passes_ == 0 ? Scatter::first_iterations : Scatter::later_iterations;
+    scatter_.weigh(fits_, iterations, 1, stop);
+    sums_.sums.zeros();
   }
 
+  /// Sums the normal equations of all coordinates.
   template <class Data>
-  bool add(const Data& block, uword first, const Parallel& parallel) {
-    check(block, first);
-    return add_block(U_, block, first, fits_, rows_, parallel);
+  void add(const Data& data, const Parallel& parallel) {
+    check(data);
+    add_samples(U_, data, fits_, sums_, parallel);
   }
 
-  /// Returns the angle by which the subspace moved: the step of the rows, prolonged to where such
-  /// steps lead, so that a slow approach is not taken for an arrival.
+  /// Solves them and extrapolates, so that a slow approach is not taken for convergence. Returns
+  /// the angle by which the subspace moved.
   double update(const Parallel& parallel) {
     ++passes_;
     const arma::Mat<T> before = U_;
-    const double change = update_coordinates(U_, rows_, scatter_, parallel);
-    const arma::Mat<T> plain = U_;
-    secant_.prolong(before, U_, change);
-    rotate(scatter_, plain, U_);
+    const double change = update_coordinates(U_, sums_, scatter_, parallel);
+    const arma::Mat<T> solved = U_;
+    secant_.extrapolate(before, U_, change);
+    rotate(scatter_, solved, U_);
     return std::max(change, double(largest_angle(before, U_)));
   }
 
   const arma::Mat<T>& basis() const { return U_; }
   const SampleFits<T>& fits() const { return fits_; }
+  std::vector<double> residuals() const { return fits_.residuals(); }
   const Scatter& scatter() const { return scatter_; }
+  /// Before the last update.
   const arma::mat& information() const { return information_; }
   double estimated_angle() const { return standard_error(information_, U_.n_rows); }
 
  private:
   template <class Data>
-  void check(const Data& block, uword first) const {
-    require(block.n_rows == U_.n_rows && first + block.n_cols <= fits_.count.n_elem,
-            "the block does not fit the polish");
+  void check(const Data& data) const {
+    require(data.n_rows == U_.n_rows && data.n_cols == fits_.count.n_elem,
+            "the data does not have the size of the polish");
   }
 
   arma::Mat<T> U_;
   SampleFits<T> fits_;
-  CoordinateSums<T> rows_;
+  CoordinateSums<T> sums_;
   Scatter scatter_;
   Secant<T> secant_;
-  arma::mat information_;  // before the last update
+  arma::mat information_;
   uword passes_ = 0;
 };
-
-/// Polishes U on data that is at hand as a whole.
-template <class T, class Data>
-PolishResult polish(arma::Mat<T>& U, const Data& data, const PolishOptions& options = {}) {
-  Polisher<T> polisher(U, data.n_cols);
-  const Parallel parallel(options.n_threads);
-  const double tol = std::max(options.tol, 10.0 * std::numeric_limits<T>::epsilon());
-  PolishResult result;
-  while (result.passes < options.max_passes && !result.converged) {
-    polisher.fit(data, 0, parallel);
-    polisher.weigh();
-    polisher.add(data, 0, parallel);
-    result.change = polisher.update(parallel);
-    result.estimated_angle = polisher.estimated_angle();
-    result.converged = result.change <= std::max(tol, options.share * result.estimated_angle);
-    ++result.passes;
-  }
-  U = polisher.basis();
-  return result;
-}
 
 }  // namespace gasg21

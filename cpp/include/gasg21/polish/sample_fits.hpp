@@ -1,12 +1,16 @@
-// The fits of all samples to one basis: what the polish keeps of them between two looks at the
+// The fits of all samples to one basis: what the polish keeps of them between its two looks at the
 // data.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "gasg21/data/observation.hpp"
+#include "gasg21/data/views.hpp"
 #include "gasg21/fit/fixed_fit.hpp"
 #include "gasg21/kernels/sample_sums.hpp"
 #include "gasg21/support/aligned.hpp"
@@ -16,14 +20,14 @@
 
 namespace gasg21 {
 
-/// What is kept of each sample between the two looks at the data of one pass: O(d) numbers.
+/// O(d) numbers per sample.
 template <class T>
 struct SampleFits {
   arma::Mat<T> W;         // d x m, weights of the unit-norm samples
   arma::vec r2;           // squared residuals of the unit-norm samples
   arma::vec count;        // observed entries; 0 = the sample cannot be used
   arma::Col<T> up, down;  // (x * up) * down is the unit-norm sample
-  arma::vec omega;        // what the sample counts, set by `Scatter::weigh`
+  arma::vec omega;        // Tyler weight of the sample, set by `Scatter`
 
   SampleFits(uword d, uword m)
       : W(d, m, arma::fill::zeros),
@@ -32,40 +36,47 @@ struct SampleFits {
         up(m, arma::fill::zeros),
         down(m, arma::fill::zeros),
         omega(m, arma::fill::zeros) {}
+
+  bool is_used(uword j) const { return count[j] > 0; }
+
+  /// Residuals of the unit-norm samples; NaN for those that cannot be used.
+  std::vector<double> residuals() const {
+    std::vector<double> all(r2.n_elem, std::numeric_limits<double>::quiet_NaN());
+    for (uword j = 0; j < r2.n_elem; ++j)
+      if (is_used(j)) all[j] = std::sqrt(r2[j]);
+    return all;
+  }
 };
 
-/// Fits the samples of a block, which are the samples first, first + 1, ... of the whole, to U.
-/// False when it was stopped.
+/// Fits all samples to U. Throws Stopped if it is stopped.
 template <class T, class Data>
-bool fit_block(const arma::Mat<T>& U, const Data& data, uword first, SampleFits<T>& fits,
-               const Parallel& parallel) {
+void fit_samples(const arma::Mat<T>& U, const Data& data, SampleFits<T>& fits,
+                 const Parallel& parallel) {
   const uword n = U.n_rows, d = U.n_cols;
   const uword chunk = std::clamp<uword>(1'000'000 / (n * d), 1, 64);
   struct Scratch {
     Observation<T> x;
     FixedFit<T> fit;
   };
-  const auto one = [&](uword j, Scratch& scratch) {
+  const auto fit_one = [&](uword j, Scratch& scratch) {
     auto& [x, fit] = scratch;
-    const uword at = first + j;
-    fits.count[at] = 0;
-    require(is_sorted(data.sample(j)), "the rows of sample ", at,
+    const auto sample = data.sample(j);
+    fits.count[j] = 0;
+    require(is_sorted(sample), "the rows of sample ", j,
             " must rise: the polish reads them in parts");
-    if (x.read(data.sample(j)) != Usable::yes || fit.solve(U, x) != Solved::yes) return;
-    fits.W.col(at) = fit.w();
-    fits.r2[at] = double(fit.residual()) * double(fit.residual());
-    fits.count[at] = double(x.count());
-    std::tie(fits.up[at], fits.down[at]) = x.factors();
+    if (x.read(sample) != Usable::yes || fit.solve(U, x) != Solved::yes) return;
+    fits.W.col(j) = fit.w();
+    fits.r2[j] = double(fit.residual()) * double(fit.residual());
+    fits.count[j] = double(x.count());
+    std::tie(fits.up[j], fits.down[j]) = x.factors();
   };
-  return parallel.for_each(
-      (data.n_cols + chunk - 1) / chunk, [&] { return Scratch{Observation<T>(n), FixedFit<T>(U)}; },
-      [&](uword task, Scratch& scratch) {
-        for (uword j = task * chunk; j < std::min(data.n_cols, (task + 1) * chunk); ++j)
-          one(j, scratch);
-      });
+  parallel.for_all((data.n_cols + chunk - 1) / chunk,
+                   [&] { return Scratch{Observation<T>(n), FixedFit<T>(U)}; },
+                   [&](uword task, Scratch& scratch) {
+                     const uword end = std::min(data.n_cols, (task + 1) * chunk);
+                     for (uword j = task * chunk; j < end; ++j) fit_one(j, scratch);
+                   });
 }
-
-namespace detail {
 
 /// sum_j weight_j w_j w_j' for the columns w_j of W.
 template <class T>
@@ -77,7 +88,5 @@ arma::mat weighted_gram(const arma::Mat<T>& W, const arma::vec& weight) {
                                         scratch.data());
   return arma::symmatu(G);
 }
-
-}  // namespace detail
 
 }  // namespace gasg21

@@ -1,5 +1,5 @@
-// How well the samples determine the subspace: the standard error of the largest angle, from the
-// fits alone.
+// How well the samples determine the subspace: the standard error of the largest angle to the true
+// subspace, from the fits alone.
 #pragma once
 
 #include <algorithm>
@@ -11,26 +11,26 @@
 
 namespace gasg21 {
 
-/// What the inliers say about each direction of the subspace, in units of their own noise.
+/// The information of the samples about each direction of the subspace, in units of their noise.
 template <class T>
 arma::mat information(const SampleFits<T>& fits, uword n) {
   const double d = double(fits.W.n_rows);
   arma::vec weight(fits.count.n_elem, arma::fill::zeros);
   double used = 0;
   for (uword j = 0; j < fits.count.n_elem; ++j) {
-    if (fits.count[j] == 0) continue;
+    if (!fits.is_used(j)) continue;
     const double noise = std::max(fits.r2[j], 1e-34) / (fits.count[j] - d);
     weight[j] = fits.count[j] / double(n) / noise;
     ++used;
   }
-  arma::mat sums = detail::weighted_gram(fits.W, weight);
-  // Of that, noise in the weights makes up the identity on average; all of it for an outlier.
+  arma::mat sums = weighted_gram(fits.W, weight);
+  // Noise in the weights contributes the identity per sample on average, and is all that an outlier
+  // contributes.
   sums.diag() -= used;
   return sums;
 }
 
-/// Standard error of the largest angle to the true subspace, from the fits alone: that of the
-/// direction which the inliers say least about.
+/// Standard error of the largest angle: that of the direction with the least information.
 inline double standard_error(const arma::mat& information, uword n) {
   const double smallest = smallest_eigenvalue(information), lost = arma::datum::pi / 2;
   return smallest > 0 ? std::min(std::sqrt(double(n) / smallest), lost) : lost;

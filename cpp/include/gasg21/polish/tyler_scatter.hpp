@@ -1,5 +1,5 @@
-// What each sample counts: the weights of the subspace-constrained Tyler estimator, with missing
-// data.
+// How much each sample counts: the weights of the subspace-constrained Tyler estimator (Lerman, Yu
+// and Zhang), extended to missing data.
 #pragma once
 
 #include <algorithm>
@@ -12,20 +12,21 @@
 #include "gasg21/support/aligned.hpp"
 #include "gasg21/support/config.hpp"
 #include "gasg21/support/error.hpp"
+#include "gasg21/support/parallel.hpp"
 
 namespace gasg21 {
 
-/// Sums over samples from which the scatter of the inliers follows. Add those of several blocks.
+/// Sums over samples that determine the scatter. The sums of several blocks add up.
 struct ScatterSums {
-  arma::mat C;        // of omega w w'
-  double s = 0;       // of omega r^2 / (N - d)
-  double weight = 0;  // of omega
+  arma::mat C;        // sum of omega w w'
+  double s = 0;       // sum of omega r^2 / (N - d)
+  double weight = 0;  // sum of omega
 
   template <class T>
-  explicit ScatterSums(const SampleFits<T>& fits) : C(detail::weighted_gram(fits.W, fits.omega)) {
+  explicit ScatterSums(const SampleFits<T>& fits) : C(weighted_gram(fits.W, fits.omega)) {
     const double d = double(fits.W.n_rows);
     for (uword j = 0; j < fits.count.n_elem; ++j) {
-      if (fits.count[j] == 0) continue;
+      if (!fits.is_used(j)) continue;
       s += fits.omega[j] * fits.r2[j] / (fits.count[j] - d);
       weight += fits.omega[j];
     }
@@ -33,10 +34,14 @@ struct ScatterSums {
 };
 
 /// The scatter of the inliers: C of their weights, s of their squared residuals per degree of
-/// freedom. From it comes what each sample counts.
+/// freedom. It gives the Tyler weight of each sample.
 struct Scatter {
-  arma::mat C;  // empty = nothing is known yet: all samples count alike
+  arma::mat C;  // empty = unknown: all samples count alike
   double s = 0;
+
+  /// Fixed-point iterations: the first time from equal weights, so many that a converged fit is not
+  /// thrown away; later a few.
+  static constexpr int first_iterations = 31, later_iterations = 3;
 
   Scatter() = default;
   Scatter(arma::mat C_, double s_) : C(std::move(C_)), s(s_) {}
@@ -46,24 +51,26 @@ struct Scatter {
     s = std::max(sums.s / sums.weight, 1e-34);  // noise-free data: rounding level
   }
 
-  /// Tyler's fixed point, `times` iterations; no look at the data. Sets fits.omega. `stop` is asked
-  /// after each; true ends it.
+  /// Tyler's fixed point, from the fits alone. Sets fits.omega. A `softness` above 1 enlarges the
+  /// residual scale. Throws Stopped when `stop` returns true.
   template <class T>
-  void weigh(SampleFits<T>& fits, int times, const std::function<bool()>& stop = {}) {
-    set_weights(fits);
-    for (int i = 0; i < times && !(stop && stop()); ++i) {
+  void weigh(SampleFits<T>& fits, int iterations, double softness = 1,
+             const std::function<bool()>& stop = {}) {
+    set_weights(fits, softness);
+    for (int i = 0; i < iterations; ++i) {
+      if (stop && stop()) throw Stopped{};
       *this = Scatter(ScatterSums(fits));
-      set_weights(fits);
+      set_weights(fits, softness);
     }
   }
 
-  /// omega_j = 1 / (w' C^-1 w + r^2 / s).
+  /// omega_j = 1 / (w' C^-1 w + r^2 / (softness s)).
   template <class T>
-  void set_weights(SampleFits<T>& fits) const {
+  void set_weights(SampleFits<T>& fits, double softness = 1) const {
     const uword d = fits.W.n_rows;
     require(C.empty() || (C.n_rows == d && C.n_cols == d), "the scatter is not ", d, " x ", d);
     if (C.empty()) {
-      for (uword j = 0; j < fits.count.n_elem; ++j) fits.omega[j] = fits.count[j] == 0 ? 0 : 1;
+      for (uword j = 0; j < fits.count.n_elem; ++j) fits.omega[j] = fits.is_used(j) ? 1 : 0;
       return;
     }
     arma::mat L = factor();
@@ -71,12 +78,13 @@ struct Scatter {
     Aligned<double> scratch(d * kernels::block_rows<double>);
     kernels::sample_sum_kernels<T>().lengths(fits.W.memptr(), d, fits.W.n_cols, L.memptr(),
                                              fits.omega.memptr(), scratch.data());
+    const double scale = softness * s;
     for (uword j = 0; j < fits.count.n_elem; ++j)
-      fits.omega[j] = fits.count[j] == 0 ? 0 : 1 / (fits.omega[j] + fits.r2[j] / s);
+      fits.omega[j] = fits.is_used(j) ? 1 / (fits.omega[j] + fits.r2[j] / scale) : 0;
   }
 
  private:
-  /// The Cholesky factor of C, with as little on its diagonal as it takes.
+  /// The Cholesky factor of C, with the smallest ridge that makes C positive definite.
   arma::mat factor() const {
     const double unit = arma::trace(C) / double(C.n_rows);
     for (double ridge = 1e-14; ridge < 1; ridge *= 100) {
@@ -84,7 +92,7 @@ struct Scatter {
       L.diag() += ridge * unit;
       if (kernels::cholesky(L.memptr(), L.n_rows) > 0) return L;
     }
-    throw NumericalError("the scatter of the weights is not positive");
+    throw NumericalError("the scatter of the weights is not positive definite");
   }
 };
 

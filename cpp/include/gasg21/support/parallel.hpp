@@ -43,7 +43,7 @@ class Parallel {
         for (uword task; !stopped && (task = next++) < n_tasks;) {
           work(task, scratch);
           ++done;
-          if (calls_stop && stop_ && stop_()) stopped = true;
+          if (calls_stop && is_stopped()) stopped = true;
         }
       } catch (...) {
         if (!failed.exchange(true)) error = std::current_exception();
@@ -71,6 +71,9 @@ class Parallel {
   }
 
   unsigned n_threads() const { return n_threads_; }
+
+  /// Asks whether to stop. For the calling thread.
+  bool is_stopped() const { return stop_ && stop_(); }
 
  private:
   unsigned n_threads_;

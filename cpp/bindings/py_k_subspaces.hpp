@@ -1,0 +1,118 @@
+// KSubspaces as Python holds it: any step rule and metric, guarded by a lock.
+#pragma once
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <gasg21/k_subspaces.hpp>
+#include <gasg21/recovery/stream.hpp>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "any_rule.hpp"
+#include "array_view.hpp"
+#include "tracker_state.hpp"
+#include "watch.hpp"
+
+namespace gasg21::bindings {
+
+template <class T>
+class PyKSubspaces {
+ public:
+  using Core = KSubspaces<T, AnyStep, AnyMetric>;
+  using Rule = decltype(AnyStep::rule);
+  static constexpr int schema = 2;  // of the pickled state; raise it when the fields change
+
+  explicit PyKSubspaces(Core core) : core_(std::move(core)) {}
+
+  /// Updates with the samples, in the given order or as they are. Returns the subspace that took
+  /// each, -1 = none, and their residuals before the update.
+  py::tuple consume(const py::object& samples, const py::object& mask, const py::object& order,
+                    py::object progress) {
+    const AnyView<T> view = as_view<T>(samples, mask, core_.n());
+    const arma::uvec at = !order.is_none()   ? as_order(order)
+                          : view.n_cols == 0 ? arma::uvec()
+                                             : arma::regspace<arma::uvec>(0, view.n_cols - 1);
+    arma::uvec labels(at.n_elem);
+    py::array_t<double> residuals(py::ssize_t(at.n_elem));
+    double* next_residual = residuals.mutable_data();
+    uword* next_label = labels.memptr();
+    std::unique_lock<std::mutex> lock(mutex_, std::defer_lock);
+    Watch watch(std::move(progress), double(core_.n() * core_.size()), &lock);
+    {
+      const py::gil_scoped_release nogil;
+      lock.lock();
+      run(core_, view, at, [&](const ClusterReport& report) {
+        *next_residual++ = report.residual;
+        *next_label++ = report.cluster;
+        return watch.step(report);
+      });
+      lock.unlock();
+    }
+    watch.finish();
+    return py::make_tuple(to_labels(labels, core_.size()), residuals);
+  }
+
+  py::array_t<std::uint64_t> permutation(uword count) {
+    return to_array(alone([&](Core& core) { return core.random().permutation(count); }));
+  }
+
+  py::list subspaces() {
+    return to_list(alone([](Core& core) { return core.bases(); }));
+  }
+
+  /// Continues from the subspaces that a fit found, with steps as long as each may be off.
+  void continue_from(const py::list& subspaces, const py::array_t<double>& estimated_angles,
+                     const Rule& stream_rule) {
+    const arma::vec angles(as_vector<double>(estimated_angles, core_.size(), "estimated_angles"),
+                           core_.size());
+    alone([&, bases = copy_bases<T>(subspaces)](Core& core) {
+      gasg21::continue_from(core, bases, angles, AnyStep{stream_rule});
+    });
+  }
+
+  py::dict counters() {
+    return to_dict(alone([](Core& core) { return core.counters(); }));
+  }
+
+  std::vector<Rule> rules() {
+    return alone([](Core& core) {
+      std::vector<Rule> all;
+      for (uword k = 0; k < core.size(); ++k) all.push_back(core.tracker(k).rule().rule);
+      return all;
+    });
+  }
+
+  py::tuple get_state() {
+    const auto s = alone([](Core& core) { return core.state(); });
+    py::list trackers;
+    for (const auto& one : s.trackers) trackers.append(pack<T>(one));
+    return py::make_tuple(schema, trackers, s.random.state(), pack(s.skipped));
+  }
+
+  static std::unique_ptr<PyKSubspaces> from_state(const py::tuple& t) {
+    require(t.size() == 4 && t[0].cast<int>() == schema,
+            "this pickle holds another version of the state of K subspaces");
+    typename Core::State s{{}, Random(t[2].cast<Random::State>()), unpack_counters(t[3])};
+    for (const auto& one : t[1].cast<py::list>())
+      s.trackers.push_back(unpack<T>(one.cast<py::tuple>()));
+    return std::make_unique<PyKSubspaces>(Core(std::move(s)));
+  }
+
+ private:
+  /// Runs with the lock and without the GIL, as in PyTracker.
+  template <class Work>
+  auto alone(Work&& work) {
+    const py::gil_scoped_release nogil;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return work(core_);
+  }
+
+  Core core_;
+  std::mutex mutex_;
+};
+
+}  // namespace gasg21::bindings

@@ -1,0 +1,135 @@
+// A Tracker as Python holds it: any step rule, loss and metric, guarded by a lock.
+#pragma once
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <gasg21/recovery/stream.hpp>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "any_rule.hpp"
+#include "array_view.hpp"
+#include "infinite.hpp"
+#include "tracker_state.hpp"
+#include "watch.hpp"
+
+namespace gasg21::bindings {
+
+template <class T>
+class PyTracker {
+ public:
+  using Core = Tracker<T, AnyStep, AnyLoss, AnyMetric>;
+  static constexpr int schema = 3;  // of the pickled state; raise it when the fields change
+
+  explicit PyTracker(Core core) : core_(std::move(core)) {}
+
+  /// Updates with the samples, in the given order or as they are. Returns their residuals before
+  /// the update, NaN for those that were skipped.
+  py::array_t<double> consume(const py::object& samples, const py::object& mask,
+                              const py::object& order, py::object progress) {
+    const AnyView<T> view = as_view<T>(samples, mask, core_.n());
+    if (view.n_cols == 0) return py::array_t<double>(0);
+    const arma::uvec at =
+        order.is_none() ? arma::regspace<arma::uvec>(0, view.n_cols - 1) : as_order(order);
+    py::array_t<double> residuals(py::ssize_t(at.n_elem));
+    double* next = residuals.mutable_data();
+    std::unique_lock<std::mutex> lock(mutex_, std::defer_lock);
+    Watch watch(std::move(progress), double(core_.n() * (core_.d() + 1)), &lock);
+    {
+      const py::gil_scoped_release nogil;
+      lock.lock();
+      run(core_, view, at, [&](const StepReport& report) {
+        *next++ = report.residual;
+        return watch.step(report);
+      });
+      lock.unlock();
+    }
+    watch.finish();
+    return residuals;
+  }
+
+  /// The short path for one vector: a plain (1, n) array without infinities. Returns its residual
+  /// before the update, NaN if it was skipped. Returns None for everything else and changes
+  /// nothing; the caller then validates.
+  py::object consume_row(const py::handle& row) {
+    if (Py_TYPE(row.ptr()) != py::detail::npy_api::get().PyArray_Type_) return py::none();
+    const auto a = py::reinterpret_borrow<py::array>(row);
+    constexpr int plain = py::array::c_style | py::detail::npy_api::NPY_ARRAY_ALIGNED_;
+    if (!py::isinstance<py::array_t<T>>(a) || (a.flags() & plain) != plain || a.ndim() != 2 ||
+        a.shape(0) != 1 || uword(a.shape(1)) != core_.n())
+      return py::none();
+    const T* values = static_cast<const T*>(a.data());
+    if (first_infinite(values, nullptr, core_.n()) < core_.n()) return py::none();
+    return py::float_(
+        alone([&](Core& core) { return core.update(DenseSample<T>{values}).residual; }));
+  }
+
+  py::array_t<std::uint64_t> permutation(uword count) {
+    return to_array(alone([&](Core& core) { return core.random().permutation(count); }));
+  }
+
+  py::array_t<T> components() {
+    return to_components(alone([](Core& core) { return core.basis(); }));
+  }
+
+  AnyStep step() {
+    return alone([](Core& core) { return core.rule(); });
+  }
+
+  py::dict counters() {
+    const auto [c, entries_used] =
+        alone([](Core& core) { return std::make_pair(core.counters(), core.entries_used()); });
+    return to_dict(c, entries_used);
+  }
+
+  /// Everything that an estimator publishes, of one moment: components, counters, eta, level.
+  py::tuple published() {
+    struct Published {
+      arma::Mat<T> U;
+      Counters counters;
+      std::uint64_t entries_used;
+      double eta;
+      std::int64_t level;
+    };
+    const Published now = alone([](Core& core) {
+      return Published{core.basis(), core.counters(), core.entries_used(), core.rule().eta(),
+                       core.rule().level()};
+    });
+    return py::make_tuple(to_components(now.U), to_dict(now.counters, now.entries_used), now.eta,
+                          now.level);
+  }
+
+  std::uint64_t n_seen() {
+    return alone([](Core& core) { return core.counters().seen(); });
+  }
+
+  py::tuple get_state() {
+    return py::make_tuple(schema, core_.loss().name(),
+                          pack<T>(alone([](Core& core) { return core.state(); })));
+  }
+
+  static std::unique_ptr<PyTracker> from_state(const py::tuple& t) {
+    require(t.size() == 3 && t[0].cast<int>() == schema,
+            "this pickle holds another version of a tracker's state");
+    return std::make_unique<PyTracker>(
+        Core(unpack<T>(t[2].cast<py::tuple>()), AnyLoss(t[1].cast<LossName>())));
+  }
+
+ private:
+  /// Runs with the lock and without the GIL. Never takes the lock while it holds the GIL: a running
+  /// `consume` holds the lock and takes the GIL now and then.
+  template <class Work>
+  auto alone(Work&& work) {
+    const py::gil_scoped_release nogil;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return work(core_);
+  }
+
+  Core core_;
+  std::mutex mutex_;
+};
+
+}  // namespace gasg21::bindings

@@ -1,0 +1,109 @@
+// How many dimensions the subspace has, when the user does not say.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "gasg21/data/views.hpp"
+#include "gasg21/metric.hpp"
+#include "gasg21/polish/polisher.hpp"
+#include "gasg21/recovery/report.hpp"
+#include "gasg21/recovery/self_check.hpp"
+#include "gasg21/recovery/stream.hpp"
+#include "gasg21/support/config.hpp"
+#include "gasg21/support/error.hpp"
+#include "gasg21/support/parallel.hpp"
+#include "gasg21/tracker.hpp"
+
+namespace gasg21 {
+
+struct DimensionOptions {
+  uword n_samples = 1500;   // about how many to look at
+  uword stream_passes = 2;  // of each fit
+  uword polish_passes = 4;
+  uword most = 50;      // dimensions to try
+  uword patience = 4;   // dimensions without success before giving up
+  double drop = 0.05;   // a dimension counts if it brings this share of the whole drop
+  double least = 1e-6;  // smaller residuals are taken as this
+  std::uint64_t seed = 0;
+  unsigned n_threads = 1;
+};
+
+namespace detail {
+
+/// The residuals of a robust fit with d dimensions; empty if no sample can be used.
+template <class T, class Data, class Observer>
+std::vector<double> robust_residuals(const Data& data, uword d, const DimensionOptions& options,
+                                     Observer& observer) {
+  Tracker<T> tracker(data.n_rows, d, AdaptiveStep(AdaptiveStepOptions::defaults(true, false)),
+                     options.seed);
+  for (uword pass = 0; pass < options.stream_passes; ++pass)
+    if (run(tracker, data, tracker.random().permutation(data.n_cols),
+            [&](const StepReport&) { return observer.poll(); }))
+      throw Stopped{};
+  if (tracker.counters().used() == 0) return {};
+  Polisher<T> polisher(tracker.basis(), data.n_cols);
+  const Parallel parallel(options.n_threads, [&] { return observer.poll(); });
+  for (uword pass = 0; pass < options.polish_passes; ++pass) polisher.pass(data, parallel);
+  polisher.fit(data, parallel);
+  return polisher.residuals();
+}
+
+/// Mean log residual of a fit with d dimensions, over what a random direction would leave; NaN if
+/// no sample can be used.
+template <class T, class Data, class Observer>
+double mean_log_residual(const Data& data, uword d, const DimensionOptions& options,
+                         Observer& observer) {
+  const double observed = observed_per_sample<T>(data), dimension = double(d);
+  const double random = observed > dimension ? std::sqrt(1 - dimension / observed) : 1.0;
+  double sum = 0, count = 0;
+  for (const double r : robust_residuals<T>(data, d, options, observer)) {
+    if (std::isnan(r)) continue;
+    sum += std::log(std::clamp(r / random, options.least, 1.0));
+    ++count;
+  }
+  return sum / count;
+}
+
+/// The last dimension that brings more than a share of the whole drop; 1 if there is none.
+inline uword last_useful(const std::vector<double>& levels, double share) {
+  std::vector<double> drops;
+  double lowest = levels[0], whole = 0;
+  for (std::size_t d = 1; d < levels.size(); ++d) {
+    const double next = std::min(lowest, levels[d]);
+    drops.push_back(lowest - next);
+    whole += lowest - next;
+    lowest = next;
+  }
+  for (std::size_t d = drops.size(); d > 0; --d)
+    if (drops[d - 1] > share * whole) return d;
+  return 1;
+}
+
+}  // namespace detail
+
+/// The last dimension that lowers the mean log residual by more than a twentieth of the whole drop.
+/// Tries 1, 2, ... on some of the samples until several dimensions in a row bring nothing. Throws
+/// Stopped if the observer stops it.
+template <class T, class Data, class Observer>
+uword choose_dimension(const Data& data, const DimensionOptions& options, Observer& observer) {
+  require(data.n_rows >= 2, "n_features=", data.n_rows, ": at least 2 are needed for a subspace");
+  const auto some = about(data, options.n_samples);
+  std::vector<double> levels{0.0};  // mean log residual without a subspace
+  const double most = std::min({double(data.n_rows) - 1, double(data.n_cols) - 1,
+                                observed_per_sample<T>(data) - 2, double(options.most)});
+  uword best = 1;
+  for (uword d = 1; double(d) <= most; ++d) {
+    const double level = detail::mean_log_residual<T>(some, d, options, observer);
+    if (std::isnan(level)) break;
+    levels.push_back(level);
+    best = detail::last_useful(levels, options.drop);
+    if (d >= best + options.patience) break;
+  }
+  return best;
+}
+
+}  // namespace gasg21

@@ -1,0 +1,78 @@
+"""K subspaces through the core: the plan of a fit, and the assignment of samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gasg21 import _core
+from gasg21._algorithms.null_law import null_residual
+from gasg21._data.parameters import core_metric, core_rule, first_step_is_free
+from gasg21._data.samples import Array, Samples
+from gasg21._support.progress import Progress
+from gasg21.step_size import StepSize
+
+
+@dataclass(frozen=True)
+class UnionPlan:
+    """How the core is to fit K subspaces."""
+
+    dimensions: tuple[int, ...]
+    init: str | list[Array]
+    n_candidates: int
+    n_neighbors: int  # 0 = d + 3
+    scaling: bool
+    polish: bool
+    step_size: str | StepSize
+    max_passes: int
+    tol: float
+    seed: int
+    n_threads: int
+
+    def check(self) -> None:
+        """Refuse a step size before any work is done."""
+        core_rule(self.step_size, scaling=self.scaling)
+
+    def run(self, samples: Samples, progress: Progress | None = None, *, goal: str = "fit") -> dict[str, Any]:
+        """Run a whole fit, or only the start of one or of a stream: goal "fit", "start_of_fit", "start_of_stream"."""
+        batch = samples.whole()
+        return _core.recover_union(
+            batch.payload,
+            batch.mask,
+            samples.n_features,
+            list(self.dimensions),
+            rule=core_rule(self.step_size, scaling=self.scaling),
+            stream_rule=core_rule(self.step_size, scaling=self.scaling, stream=True),
+            metric=core_metric(self.scaling),
+            init=self.init,
+            options=_core.UnionOptions(
+                n_candidates=self.n_candidates,
+                n_neighbors=self.n_neighbors,
+                max_passes=self.max_passes,
+                tol=self.tol,
+                polish=self.polish,
+                first_step_from_data=first_step_is_free(self.step_size),
+                seed=self.seed,
+                n_threads=self.n_threads,
+            ),
+            goal=goal,
+            progress=progress,
+        )
+
+
+def assign(subspaces: list[Array], samples: Samples, threads: int) -> tuple[Array, Array]:
+    """Labels of the nearest subspaces, -1 where they are not determined, and residuals."""
+    parts = [_core.assign(subspaces, batch.payload, batch.mask, threads) for batch in samples.batches()]
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate([labels for labels, _ in parts]), np.concatenate([r for _, r in parts])
+
+
+def is_near(subspaces: list[Array], labels: Array, residuals: Array, samples: Samples) -> Array:
+    """Whether each sample is nearer to its subspace than a random direction would be to any of them."""
+    n_observed = np.concatenate([samples.observed(batch.rows)[0].sum(axis=1) for batch in samples.pieces()])
+    dimensions = np.array([len(subspace) for subspace in subspaces])
+    bound = null_residual(n_observed, dimensions[labels], len(subspaces))
+    return np.asarray((labels >= 0) & (residuals <= bound))

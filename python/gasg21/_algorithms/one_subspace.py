@@ -1,0 +1,65 @@
+"""One subspace through the core, for algorithms that need a robust fit on the way: GASG21 with its defaults."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gasg21 import _core
+from gasg21._algorithms.null_law import null_offset
+from gasg21._data.parameters import check_components, core_metric, core_rule
+from gasg21._data.samples import Array
+
+
+@dataclass(frozen=True)
+class OneSubspace:
+    """A fitted subspace."""
+
+    components: Array  # (d, n), orthonormal rows
+    estimated_angle: float
+    offset: float  # scores below it are those of outliers
+    n_threads: int
+
+    @classmethod
+    def fit(
+        cls,
+        X: Array,
+        d: int,
+        *,
+        seed: int,
+        n_threads: int,
+        scaling: bool = True,
+        tol: float = 1e-6,
+        init: str = "random",
+    ) -> OneSubspace:
+        """Fit the rows of an array; NaN is missing."""
+        found = _core.recover(
+            np.ascontiguousarray(X),
+            None,
+            X.shape[1],
+            check_components(d, X.shape[1]),
+            rule=core_rule("adaptive", scaling=scaling),
+            stream_rule=core_rule("adaptive", scaling=scaling, stream=True),
+            loss="l21",
+            metric=core_metric(scaling),
+            init=init,
+            options=_core.RecoverOptions(tol=tol, seed=seed, n_threads=n_threads),
+        )
+        if found["interrupt"] is not None:
+            raise found["interrupt"]
+        counters = found["tracker"].counters()
+        offset = null_offset(counters["entries_used"] / max(counters["n_used"], 1), d)
+        return cls(found["components"], found["estimated_angle"], offset, n_threads)
+
+    def is_outlier(self, X: Array) -> Array:
+        """Whether each row is as far from the subspace as a random direction, or says nothing."""
+        weights, residuals = _core.project(self.components, np.ascontiguousarray(X), None, "l21", self.n_threads)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(~(-residuals >= self.offset) | ((residuals == 0) & ~weights.any(axis=1)))
+
+    def complete(self, X: Array) -> Array:
+        """Return X with its missing entries filled in; NaN where they are not determined."""
+        out = np.array(X, order="C")
+        _core.fill_missing(self.components, np.ascontiguousarray(X), None, out, "l21", self.n_threads)
+        return out
