@@ -6,24 +6,16 @@ import base64
 import time
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks.framework.experiment import Context, MissingData
 from gasg21 import GASG21
 from gasg21.baselines import PCA, REAPER, OutlierPursuit
-from gasg21.datasets import load_faces
 from gasg21.exceptions import ConvergenceWarning
 
 SIDE, D, N_BACKGROUND = 30, 9, 400
-WHERE = (
-    "faces.npz is not at hand: --data or GASG21_DATA must point at its directory. It holds `faces`, uint8 (persons, 64, 30, 30), "
-    "of Extended Yale B (http://vision.ucsd.edu/content/extended-yale-face-database-b-b), and `background`, uint8 (400, 30, 30), "
-    "of BACKGROUND_Google in Caltech101 (https://data.caltech.edu/records/mzrjq-6wc02)"
-)
 
 PAPER_RESIDUALS = {  # Face1 to Face10
     "GASG21": [0.1490, 0.1671, 0.1564, 0.1663, 0.1511, 0.1676, 0.1615, 0.1745, 0.1799, 0.1674],
@@ -77,14 +69,6 @@ SETTINGS = {
     "PCA": "defaults",
 }
 PERSONS = len(PAPER_RESIDUALS["PCA"])  # of the paper
-
-
-def load(context: Context) -> Any:
-    """Return the images, each a row, or say where to get them."""
-    path = Path(context.data or "", "faces.npz")
-    if context.data is None or not path.is_file():
-        raise MissingData(WHERE)
-    return load_faces(path)
 
 
 def left_out(count: int) -> str:

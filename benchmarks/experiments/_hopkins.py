@@ -6,25 +6,20 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.experiments._union import FIRST_STEP
-from benchmarks.framework.experiment import Claim, Context, MissingData, Table, Verdict
+from benchmarks.framework import data
+from benchmarks.framework.experiment import Claim, Context, Table, Verdict
 from gasg21 import KGASG21
 from gasg21.baselines import LBF, LRR, SSC
-from gasg21.datasets import load_hopkins155
 from gasg21.exceptions import ConvergenceWarning
 from gasg21.metrics import clustering_error
 
 D = 4
-WHERE = (
-    "Hopkins 155 is not at hand: --data or GASG21_DATA must point at the directory that holds hopkins155/<sequence>/<sequence>_truth.mat, as "
-    "http://www.vision.jhu.edu/data/hopkins155/ has it"
-)
 CATEGORIES = {"checkerboard": "Checker", "traffic": "Traffic", "articulated": "Articulated"}
 ALL = {2: (78, 31, 11), 3: (26, 7, 2)}  # sequences of each category in the whole data set
 ENOUGH = 40  # sequences, for a verdict
@@ -84,10 +79,7 @@ def name_of(q: int) -> str:
 
 def load(context: Context) -> list[Any]:
     """Return the sequences at hand, a few of them in quick mode."""
-    root = Path(context.data or "", "hopkins155")
-    if context.data is None or not root.is_dir():
-        raise MissingData(WHERE)
-    found = list(load_hopkins155(root))
+    found = data.motions(context.data)
     some = [sequence for sequence in found if sequence.name in QUICK]
     return (some or found[:4]) if context.quick else found
 

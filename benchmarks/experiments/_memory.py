@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from benchmarks.experiments import _hopkins as hopkins
-from gasg21.datasets import load_hopkins155
+from benchmarks.framework.data import motions
 
 
 def status(field: str) -> float:
@@ -20,7 +20,7 @@ def main() -> None:
     data, name = sys.argv[1:]
     if not Path("/proc/self/clear_refs").exists():
         return
-    sequences = list(load_hopkins155(Path(data, "hopkins155")))
+    sequences = motions(Path(data))
     largest = max(sequences, key=lambda sequence: sequence.data.size)
     smallest = min(sequences, key=lambda sequence: sequence.data.size)
     make = hopkins.methods([10])[name]

@@ -20,9 +20,10 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.experiments._drawing import FIT, MIRROR, PURSUIT, REAPER
-from benchmarks.experiments._streams import PAPER, SCALED, passes, starter, vectors_to
+from benchmarks.experiments._streams import PAPER, SCALED, starter
+from benchmarks.framework.angles import passes, vectors_to
+from benchmarks.framework.core import BATCH_ITERATES, Stream
 from gasg21 import GASG21, baselines
-from gasg21.baselines import _outlier_pursuit, _reaper
 from gasg21.exceptions import ConvergenceWarning
 from gasg21.metrics import subspace_angle
 
@@ -84,11 +85,11 @@ def _runner(method: str, problem: Any, angle: float, seed: int, limit: int) -> C
     raise ValueError(message)
 
 
-def _stream(begin: Callable[[], Any], problem: Any, count: int) -> tuple[float, Any]:
+def _stream(begin: Callable[[], Stream], problem: Any, count: int) -> tuple[float, Stream]:
     start = time.process_time()
     stream = begin()
     order = np.concatenate(list(passes(stream, len(problem.data), count)))
-    stream.consume(problem.data, None, order)
+    stream.update(problem.data, order)
     return time.process_time() - start, stream
 
 
@@ -113,15 +114,8 @@ def _mirror_descent(model: baselines.RobustMD, problem: Any, angle: float, seed:
     return seconds, model.n_iter_, found
 
 
-# Where the iterates of the batch methods are seen: module, function, its iterate of at least d rows.
-_ITERATES: dict[type, tuple[Any, str, Any]] = {
-    baselines.REAPER: (_reaper, "weighted_least_squares", lambda answer: answer[1].T),
-    baselines.OutlierPursuit: (_outlier_pursuit, "singular_value_threshold", lambda answer: answer[1]),
-}
-
-
 def _batch(model: Any, problem: Any, angle: float) -> Run:
-    module, name, rows = _ITERATES[type(model)]
+    module, name, rows = BATCH_ITERATES[type(model)]
     step, d = getattr(module, name), len(problem.basis)
     looking, count, found = 0.0, 0, np.pi / 2
 

@@ -6,10 +6,9 @@ import warnings
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 from threadpoolctl import threadpool_limits
 
-from gasg21 import KGASG21, _core
+from gasg21 import KGASG21
 from gasg21.datasets import make_union_of_subspaces
 from gasg21.exceptions import ConvergenceWarning
 
@@ -33,19 +32,6 @@ def problem(outliers: float, seed: int) -> Any:
         observed_fraction=OBSERVED,
         random_state=seed,
     )
-
-
-def all_angles(found: list[Any], truth: list[Any]) -> Any:
-    """Return the angle between each subspace found and each true one."""
-    return np.array(
-        [[_core.largest_angle(np.ascontiguousarray(f), np.ascontiguousarray(t)) for t in truth] for f in found]
-    )
-
-
-def matched(found: list[Any], truth: list[Any]) -> Any:
-    """Return the angles between the subspaces found and the true ones, best matched."""
-    each = all_angles(found, truth)
-    return each[linear_sum_assignment(each)]
 
 
 def fit(p: Any, q: int, seed: int, *, scaled: bool, updates: int = 40_000) -> KGASG21:

@@ -15,7 +15,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from benchmarks.experiments._drawing import panels
-from benchmarks.experiments._streams import FACTORS, PAPER, SCALED, angles_along, matrix, rounded, tracker
+from benchmarks.experiments._streams import FACTORS, PAPER, SCALED, matrix, rounded, stream
+from benchmarks.framework.angles import angles_along
 from benchmarks.framework.experiment import Claim, Context, Table, Verdict
 
 LABELS = ("fig:cond-mu",)
@@ -48,8 +49,8 @@ def run(context: Context) -> dict[str, Any]:
             problem = matrix(n, 10, spectrum, 0.65, 0.7, context.seed(i))
             for mode, by_mu in angles[name].items():
                 for mu, curves in by_mu.items():
-                    stream = tracker(mode, n, 10, context.seed(i), float(mu))
-                    curves.append(rounded(_until(floor, stream, problem, limit, every)))
+                    begun = stream(mode, n, 10, context.seed(i), float(mu))
+                    curves.append(rounded(_until(floor, begun, problem, limit, every)))
             context.say(f"{name}, seed {i + 1} of {context.seeds}")
     return {"n": n, "every": every, "limit": limit, "mu_max": values, "angles": angles}
 
@@ -58,10 +59,10 @@ def _values(mode: str, values: list[int]) -> list[int]:
     return values if mode == PAPER else [DEFAULT, *values]
 
 
-def _until(floor: float, stream: Any, problem: Any, limit: int, every: int) -> list[float]:
+def _until(floor: float, begun: Any, problem: Any, limit: int, every: int) -> list[float]:
     """Return the angles until there is nothing left to gain."""
     found: list[float] = []
-    for angle in angles_along(stream, problem, limit, every):
+    for angle in angles_along(begun, problem, limit, every):
         found.append(angle)
         if angle < floor:
             break

@@ -25,11 +25,11 @@ from benchmarks.experiments._streams import (
     PAPER,
     SCALED,
     STREAMS,
-    angles_along,
     matrix,
     rounded,
-    tracker,
+    stream,
 )
+from benchmarks.framework.angles import angles_along
 from benchmarks.framework.experiment import Claim, Context, Table, Verdict
 
 LABELS = ("fig:convergence",)
@@ -61,8 +61,8 @@ def run(context: Context) -> dict[str, Any]:
         for i in range(context.seeds):
             problem = matrix(n, 10, values, 0.65, 0.7, context.seed(i))
             for method in STREAMS:
-                stream = tracker(method, n, 10, context.seed(i))
-                curves[name][method].append(rounded(angles_along(stream, problem, count, every)))
+                begun = stream(method, n, 10, context.seed(i))
+                curves[name][method].append(rounded(angles_along(begun, problem, count, every)))
             context.say(f"singular values {values}, seed {i + 1} of {context.seeds}")
     return {"n": n, "vectors": list(range(every, count + 1, every)), "angles": curves}
 

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from benchmarks.experiments import _faces as faces
 from benchmarks.experiments._judge import judge, unchecked
+from benchmarks.framework import data
 from benchmarks.framework.experiment import Claim, Context, Table
 from gasg21.baselines import PCA
 from gasg21.metrics import relative_residual
@@ -27,7 +28,7 @@ SETTINGS = {"shown": f"{GRID**2} of the 64 images of person 1, {GRID**2} of the 
 
 def run(context: Context) -> dict[str, Any]:
     """Return images to show, sizes, and how near faces and photographs are to nine dimensions."""
-    images = faces.load(context)
+    images = data.faces(context.data)
     chosen = np.linspace(0, 63, GRID**2).astype(int)
     return {
         "images": {"faces": faces.pack(images.faces[0][chosen]), "background": faces.pack(images.background[chosen])},

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from benchmarks.experiments import _faces as faces
 from benchmarks.experiments._judge import judge, unchecked
+from benchmarks.framework import data
 from benchmarks.framework.experiment import Claim, Context, Table
 from gasg21.metrics import relative_residual
 
@@ -26,7 +27,7 @@ SETTINGS = {**faces.SETTINGS, "image shown": f"number {SHOWN + 1} of 64"}
 
 def run(context: Context) -> dict[str, Any]:
     """Return the images and each method's residuals of all faces and of the one shown."""
-    images = faces.load(context)
+    images = data.faces(context.data)
     people = range(1 if context.quick else len(images.faces))
     shown = {"original": faces.pack(images.faces[: len(people), SHOWN])}
     residuals: dict[str, list[float]] = {}

@@ -15,6 +15,7 @@ import numpy as np
 
 from benchmarks.experiments import _faces as faces
 from benchmarks.experiments._judge import judge, unchecked
+from benchmarks.framework import data
 from benchmarks.framework.experiment import Claim, Context, Table
 from gasg21.metrics import relative_residual
 
@@ -29,7 +30,7 @@ CLOSE = 0.01  # two residuals that close agree
 
 def run(context: Context) -> dict[str, Any]:
     """Return for each method the residuals of every person, one row a seed."""
-    images = faces.load(context)
+    images = data.faces(context.data)
     people = range(1 if context.quick else len(images.faces))
     residuals: dict[str, list[list[float]]] = {}
     for name, make in {**faces.METHODS, **faces.EXTRA}.items():

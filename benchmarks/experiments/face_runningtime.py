@@ -13,6 +13,7 @@ import numpy as np
 
 from benchmarks.experiments import _faces as faces
 from benchmarks.experiments._judge import judge, unchecked
+from benchmarks.framework import data
 from benchmarks.framework.experiment import Claim, Context, Table
 from gasg21.metrics import relative_residual
 
@@ -28,7 +29,7 @@ SETTINGS = {
 
 def run(context: Context) -> dict[str, Any]:
     """Return seconds and residuals of each person and method."""
-    images = faces.load(context)
+    images = data.faces(context.data)
     people = range(1 if context.quick else len(images.faces))
     seconds = {name: [np.inf] * len(people) for name in faces.METHODS}
     residuals: dict[str, list[list[float]]] = {name: [[] for _ in people] for name in faces.METHODS}

@@ -13,6 +13,7 @@ import numpy as np
 
 from benchmarks.experiments import _hopkins as hopkins
 from benchmarks.experiments._judge import judge
+from benchmarks.framework import data
 from benchmarks.framework.experiment import Claim, Context, Table
 
 LABELS = ("tbl:hopkins_outlier",)
@@ -64,12 +65,7 @@ def run(context: Context) -> dict[str, Any]:
 
 def with_outliers(sequence: Any, seed: int) -> tuple[Any, Any]:
     """Return a sequence with outliers among its trajectories, and the labels, -1 for outliers."""
-    rng = np.random.default_rng(seed)
-    count = round(SHARE / (1 - SHARE) * len(sequence.data))
-    scale = LARGE * np.sqrt(np.mean(sequence.data**2))
-    X = np.vstack([sequence.data, scale * rng.standard_normal((count, sequence.data.shape[1]))])
-    order = rng.permutation(len(X))
-    return X[order], np.r_[sequence.labels, np.full(count, -1)][order]
+    return data.with_outliers(sequence, seed, SHARE, LARGE)
 
 
 def told(name: str) -> tuple[float, float]:

@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.experiments import _union as union
 from benchmarks.experiments._judge import judge
+from benchmarks.framework.angles import all_angles, matched_angles
 from benchmarks.framework.experiment import Claim, Context, Table
 from gasg21 import KGASG21
 
@@ -53,7 +54,7 @@ def run(context: Context) -> dict[str, Any]:
         results[mode] |= {name: [run[name] for run in runs] for name in runs[0]}
     p = union.problem(0.5, context.seed(0))
     fitted = union.fit(p, 3, 0, scaled=True)
-    results["fit with defaults"] = union.matched(fitted.subspaces_, p.bases).tolist()
+    results["fit with defaults"] = matched_angles(fitted.subspaces_, p.bases).tolist()
     return results
 
 
@@ -82,7 +83,7 @@ def describe(p: Any, model: KGASG21, log: Any) -> dict[str, Any]:
     return {
         "straightness": [round(r, 4) for r, _ in lines],
         "decades a pass": [round(slope, 4) for _, slope in lines],
-        "angles": union.matched(model.subspaces_, p.bases).tolist(),
+        "angles": matched_angles(model.subspaces_, p.bases).tolist(),
     }
 
 
@@ -119,7 +120,7 @@ def picture(p: Any, model: KGASG21, log: Any) -> dict[str, Any]:
             [int(i), round(float(np.log10(max(own[i, 2], 1e-17))), 2), int(p.labels[int(own[i, 0])] >= 0)] for i in thin
         ],
         "inliers": curves,
-        "all angles": np.round(np.log10(np.maximum(union.all_angles(model.subspaces_, p.bases), 1e-17)), 2).tolist(),
+        "all angles": np.round(np.log10(np.maximum(all_angles(model.subspaces_, p.bases), 1e-17)), 2).tolist(),
     }
 
 

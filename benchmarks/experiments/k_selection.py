@@ -14,9 +14,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from benchmarks.experiments._judge import judge
-from benchmarks.experiments._union import matched
+from benchmarks.framework import core
+from benchmarks.framework.angles import matched_angles
 from benchmarks.framework.experiment import Claim, Context, Table
-from gasg21 import KGASG21, _core
+from gasg21 import KGASG21
 from gasg21.datasets import make_union_of_subspaces
 from gasg21.exceptions import ConvergenceWarning
 from gasg21.metrics import clustering_error
@@ -48,8 +49,8 @@ def run(context: Context) -> dict[str, Any]:
             p = problem(context.seed(s))
             candidates, chosen = choose(p.data, mode, s)
             model = refine(p.data, [candidates[q] for q in chosen], mode, s)
-            selected.append(float(matched([candidates[q] for q in chosen], p.bases).max()))
-            refined.append(float(matched(model.subspaces_, p.bases).max()))
+            selected.append(float(matched_angles([candidates[q] for q in chosen], p.bases).max()))
+            refined.append(float(matched_angles(model.subspaces_, p.bases).max()))
             errors.append(clustering_error(p.labels, model.labels_, outlier_label=-1))
             if s == 0:
                 results[mode] = {"candidates": rounded(candidates), "chosen": chosen}
@@ -68,10 +69,7 @@ def problem(seed: int) -> Any:
 def choose(X: Any, mode: str, seed: int) -> tuple[list[Any], list[int]]:
     """Return the candidates and which two are selected."""
     init, count, sweeps = MODES[mode]
-    seeder = _core.Seeder64(X, None, X.shape[1], len(X), seed)
-    make = seeder.farthest if init == "farthest" else seeder.density
-    make((2, 2), count, 0)
-    return seeder.candidates(), [int(q) for q in seeder.select((2, 2), sweeps)]
+    return core.choose_candidates(X, (2, 2), init, count, sweeps, seed)
 
 
 def refine(X: Any, start: list[Any], mode: str, seed: int) -> KGASG21:

@@ -14,6 +14,7 @@ import numpy as np
 
 from benchmarks.experiments import _union as union
 from benchmarks.experiments._judge import judge, unchecked
+from benchmarks.framework.angles import matched_angles
 from benchmarks.framework.experiment import Claim, Context, Table
 
 LABELS = ("tbl:ksubspace-outlier-candidate",)
@@ -76,7 +77,7 @@ def run(context: Context) -> dict[str, Any]:
 def measure(problems: list[Any], q: int, updates: int, *, scaled: bool) -> dict[str, float]:
     """Return a summary of the angles."""
     models = [union.fit(p, q, s, scaled=scaled, updates=updates) for s, p in enumerate(problems)]
-    return union.summary([union.matched(m.subspaces_, p.bases) for m, p in zip(models, problems, strict=True)])
+    return union.summary([matched_angles(m.subspaces_, p.bases) for m, p in zip(models, problems, strict=True)])
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:

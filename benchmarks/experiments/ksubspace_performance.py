@@ -13,6 +13,7 @@ from typing import Any
 
 from benchmarks.experiments import _union as union
 from benchmarks.experiments._judge import judge, unchecked
+from benchmarks.framework.angles import matched_angles
 from benchmarks.framework.experiment import Claim, Context, Table
 
 LABELS = ("tbl:ksubspace-performance",)
@@ -65,7 +66,7 @@ def measure(problems: list[Any], qs: list[int], mode: str) -> list[dict[str, flo
     for s, p in enumerate(problems):
         for i, q in enumerate(qs):
             model = union.fit(p, q, s, scaled=mode == "scaled")
-            angles[i].append(union.matched(model.subspaces_, p.bases))
+            angles[i].append(matched_angles(model.subspaces_, p.bases))
             seconds[i].append(model.timings_)
     return [
         union.summary(angles[i]) | {phase: min(run[phase] for run in seconds[i]) for phase in PHASES}

@@ -17,7 +17,8 @@ from matplotlib.figure import Figure
 from threadpoolctl import threadpool_limits
 
 from benchmarks.experiments._drawing import MIRROR, STYLES, legend_below, panels
-from benchmarks.experiments._streams import FACTORS, PAPER, SCALED, angles_along, rounded, tracker, vectors_to
+from benchmarks.experiments._streams import FACTORS, PAPER, SCALED, rounded, stream
+from benchmarks.framework.angles import angles_along, vectors_to
 from benchmarks.framework.experiment import Claim, Context, Table, Verdict
 from gasg21.baselines import RobustMD
 from gasg21.datasets import make_low_rank
@@ -54,7 +55,7 @@ def run(context: Context) -> dict[str, Any]:
             seed = context.seed(i)
             problem = _problem(condition, seed)
             for mode in MODES:
-                curves[mode].append(rounded(angles_along(tracker(mode, 100, 5, seed), problem, LENGTH, EVERY)))
+                curves[mode].append(rounded(angles_along(stream(mode, 100, 5, seed), problem, LENGTH, EVERY)))
                 spent[mode].append(_time_a_vector(mode, problem, seed))
             curve, seconds = _mirror_descent(problem, samples, seed)
             curves[MIRROR].append(rounded(curve))
@@ -76,14 +77,14 @@ def _problem(condition: float, seed: int) -> Any:
 
 
 def _vectors(mode: str, condition: float, seed: int) -> int | None:
-    return vectors_to(tracker(mode, 100, 5, seed), _problem(condition, seed), ANGLE, LIMIT, 20)
+    return vectors_to(stream(mode, 100, 5, seed), _problem(condition, seed), ANGLE, LIMIT, 20)
 
 
 def _time_a_vector(mode: str, problem: Any, seed: int) -> float:
-    stream, best = tracker(mode, 100, 5, seed), np.inf
+    begun, best = stream(mode, 100, 5, seed), np.inf
     for _ in range(5):
         start = time.process_time()
-        stream.consume(problem.data)
+        begun.update(problem.data)
         best = min(best, time.process_time() - start)
     return best / len(problem.data)
 

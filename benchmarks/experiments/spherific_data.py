@@ -15,12 +15,14 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from benchmarks.experiments._drawing import panels
-from benchmarks.experiments._streams import GRASTA, rounded, tracker
+from benchmarks.experiments._streams import GRASTA, rounded, stream
+from benchmarks.framework import core, data
+from benchmarks.framework.angles import passes
 from benchmarks.framework.experiment import Claim, Context, Table, Verdict
-from gasg21 import GASG21, _core
+from gasg21 import GASG21
 from gasg21.baselines import PCA, SphericalPCA
 from gasg21.metrics import subspace_angle
-from gasg21.step_size import AdaptiveStep, core_rule
+from gasg21.step_size import AdaptiveStep
 
 LABELS = ("fig:spherific_data", "fig:outlier_model")
 TITLE = "Spherization in three dimensions"
@@ -96,12 +98,11 @@ def points(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def _stages(X: np.ndarray, scaling: bool, f_min: float, seed: int) -> list[np.ndarray]:
     """Return the subspace at the start, after one pass and after all."""
-    metric = _core.CovarianceScaling() if scaling else _core.NoScaling()
-    stream = _core.Tracker64(3, 2, core_rule(AdaptiveStep(f_min=f_min), scaling=scaling), seed, "l21", metric)
-    bases = [stream.components()]
-    for _ in range(PASSES):
-        stream.consume(X, None, stream.permutation(len(X)))
-        bases.append(stream.components())
+    begun = core.stream(3, 2, seed, AdaptiveStep(f_min=f_min), scaling=scaling)
+    bases = [begun.components()]
+    for order in passes(begun, len(X), PASSES * len(X)):
+        begun.update(X, order)
+        bases.append(begun.components())
     return [bases[0], bases[1], bases[-1]]
 
 
@@ -110,17 +111,12 @@ def _residual(X: np.ndarray, basis: np.ndarray) -> float:
 
 
 def _corrupted_entries(seed: int) -> float:
-    """Return GRASTA's angle after 10 000 vectors with corrupted entries."""
-    rng = np.random.default_rng(seed)
-    left = rng.standard_normal((300, 5))
-    data = rng.standard_normal((300, 5)) @ left.T
-    spikes = 10 * np.abs(data).max() * rng.standard_normal(data.shape)
-    data = np.where(rng.random(data.shape) < 0.1, data + spikes, data)
-    data[rng.random(data.shape) >= 0.5] = np.nan
-    stream = tracker(GRASTA, 300, 5, seed)
-    for _ in range(34):
-        stream.consume(data, None, stream.permutation(300))
-    return float(subspace_angle(stream.components(), np.linalg.qr(left)[0].T))
+    """Return GRASTA's angle after 10 200 vectors with corrupted entries."""
+    X, basis = data.corrupted_entries(seed)
+    begun = stream(GRASTA, 300, 5, seed)
+    for order in passes(begun, 300, 10_200):
+        begun.update(X, order)
+    return float(subspace_angle(begun.components(), basis))
 
 
 def _matrices(seed: int) -> list[list[list[float]]]:

@@ -18,8 +18,9 @@ from matplotlib.figure import Figure
 from threadpoolctl import threadpool_limits
 
 from benchmarks.experiments._drawing import STYLES, legend_below, panels
-from benchmarks.experiments._streams import FACTORS, GRASTA, PAPER, SCALED, STREAMS, matrix, passes, rounded, tracker
+from benchmarks.experiments._streams import FACTORS, GRASTA, PAPER, SCALED, STREAMS, matrix, rounded, stream
 from benchmarks.experiments._timings import OTHER_MACHINE, judged
+from benchmarks.framework.angles import passes
 from benchmarks.framework.experiment import Claim, Context, Table, Verdict
 from gasg21.metrics import subspace_angle
 
@@ -75,11 +76,11 @@ def _add_point(
         problem = matrix(n, 5, (2000, 10000), share / 100, observed / 100, context.seed(i))
         for method in STREAMS:
             start = time.process_time()
-            stream = tracker(method, n, 5, context.seed(i))
-            for order in passes(stream, n, UPDATES):
-                stream.consume(problem.data, None, order)
+            begun = stream(method, n, 5, context.seed(i))
+            for order in passes(begun, n, UPDATES):
+                begun.update(problem.data, order)
             spent = time.process_time() - start
-            found[method].append(subspace_angle(stream.components(), problem.basis))
+            found[method].append(subspace_angle(begun.components(), problem.basis))
             if method in least:
                 least[method] = min(least[method], spent)
     for method in STREAMS:

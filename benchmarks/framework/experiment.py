@@ -77,10 +77,6 @@ class Context:
         return 90_000 + i
 
 
-class MissingData(Exception):
-    """Raised by ``run`` when a data set is not at hand; the message says where to get it."""
-
-
 class Experiment(Protocol):
     """The names of an experiment's module; its docstring says what it shows, in its first line as one sentence."""
 

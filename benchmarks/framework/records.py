@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_info
 
 import gasg21
 from benchmarks.framework.catalogue import name_of
+from benchmarks.framework.core import COMPILED
 from benchmarks.framework.experiment import Experiment
 
 ROOT = Path(__file__).parents[2]
@@ -63,9 +64,9 @@ def commit() -> dict[str, Any]:
 def source(experiment: Experiment) -> str:
     """Return a digest of what a result depends on: the installed gasg21, the experiment's file and the shared helpers."""
     package = Path(gasg21.__file__).parent
-    core = Path(gasg21._core.__file__)
-    files = [*sorted(package.rglob("*.py")), core]
+    files = [*sorted(package.rglob("*.py")), COMPILED]
     files += [Path(experiment.__file__), *sorted((ROOT / "benchmarks" / "experiments").glob("_*.py"))]
+    files += [Path(__file__).with_name(f"{name}.py") for name in ("angles", "core", "data")]
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
 
 

@@ -14,7 +14,8 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.framework import records
 from benchmarks.framework.catalogue import name_of, places_of
-from benchmarks.framework.experiment import Context, Experiment, MissingData
+from benchmarks.framework.data import MissingData
+from benchmarks.framework.experiment import Context, Experiment
 from benchmarks.framework.text import claim_text, counts_text, duration, grid, table_text
 
 DONE, FAILED, NOT_RUN = "done", "failed", "not run"

@@ -11,9 +11,10 @@ from threadpoolctl import threadpool_info
 
 from benchmarks.__main__ import main
 from benchmarks.framework import records
-from benchmarks.framework.experiment import Claim, MissingData, Table, Verdict
+from benchmarks.framework.core import n_threads
+from benchmarks.framework.data import MissingData
+from benchmarks.framework.experiment import Claim, Table, Verdict
 from fake_experiment import fake, run
-from gasg21._data.parameters import n_threads
 
 ROOT = Path(__file__).parents[2]
 

@@ -24,7 +24,9 @@ from benchmarks.experiments import (
     ksubspace_outlier_candidate,
     ksubspace_performance,
 )
-from benchmarks.framework.experiment import Context, MissingData, Verdict
+from benchmarks.framework.angles import matched_angles
+from benchmarks.framework.data import MissingData
+from benchmarks.framework.experiment import Context, Verdict
 
 OF_FACES = (face_inlier_outlier, face_recovery, face_residual, face_runningtime)
 OF_MOTIONS = (hopkins_free, hopkins_outlier)
@@ -154,8 +156,8 @@ def test_faces_are_told_from_photographs(face_data):
 
 def test_angles_are_matched(rng):
     bases = [np.linalg.qr(rng.standard_normal((8, 2)))[0].T for _ in range(3)]
-    assert _union.matched([bases[2], bases[0], bases[1]], bases).max() < 1e-12
-    one_lost = np.sort(_union.matched([bases[0], bases[1], bases[1]], bases))
+    assert matched_angles([bases[2], bases[0], bases[1]], bases).max() < 1e-12
+    one_lost = np.sort(matched_angles([bases[0], bases[1], bases[1]], bases))
     assert one_lost[1] < 1e-12
     assert one_lost[2] > 0.1
 

@@ -8,7 +8,8 @@ import pytest
 from benchmarks.experiments import _racing
 from benchmarks.experiments._drawing import FIT, MIRROR, PURSUIT, REAPER
 from benchmarks.experiments._racing import medians, race
-from benchmarks.experiments._streams import PAPER, SCALED, matrix, passes, tracker
+from benchmarks.experiments._streams import PAPER, SCALED, matrix, stream
+from benchmarks.framework.angles import passes
 from gasg21 import baselines
 from gasg21.exceptions import ConvergenceWarning
 from gasg21.metrics import subspace_angle
@@ -41,10 +42,10 @@ def test_a_stream_is_timed_over_the_vectors_that_it_needs(method):
     assert found["reached"]
     angles = []
     for count in (found["count"] - 1, found["count"]):
-        stream = tracker(method, 60, 3, 0)
-        for order in passes(stream, 60, count):
-            stream.consume(PROBLEM.data, None, order)
-        angles.append(subspace_angle(stream.components(), PROBLEM.basis))
+        begun = stream(method, 60, 3, 0)
+        for order in passes(begun, 60, count):
+            begun.update(PROBLEM.data, order)
+        angles.append(subspace_angle(begun.components(), PROBLEM.basis))
     assert angles[0] > ANGLE >= angles[1]
     assert angles[1] == found["angle"]
 
@@ -109,6 +110,6 @@ def test_a_rival_that_is_unknown():
 
 
 def test_shuffled_passes_use_each_sample_once():
-    orders = list(passes(tracker(PAPER, 60, 3, 0), 60, 100))
+    orders = list(passes(stream(PAPER, 60, 3, 0), 60, 100))
     assert [len(order) for order in orders] == [60, 40]
     assert np.array_equal(np.sort(orders[0]), np.arange(60))

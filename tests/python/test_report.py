@@ -13,7 +13,7 @@ import matplotlib.image
 import pytest
 
 from benchmarks.__main__ import RESULTS, main
-from benchmarks.framework.experiment import MissingData
+from benchmarks.framework.data import MissingData
 from fake_experiment import fake
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

@@ -1,0 +1,138 @@
+"""What the benchmarks use of gasg21 that is not public.
+
+Everything else in ``benchmarks`` uses the public API only, so a change of the compiled core is followed here alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gasg21 import _core, baselines
+from gasg21._threads import n_threads
+from gasg21.baselines import _outlier_pursuit, _reaper
+from gasg21.step_size import core_rule
+
+__all__ = [
+    "BATCH_ITERATES",
+    "COMPILED",
+    "Stream",
+    "choose_candidates",
+    "instruction_set",
+    "largest_angle",
+    "n_threads",
+    "orthonormality_error",
+    "polish_pass",
+    "stream",
+    "stream_of",
+    "stream_starter",
+]
+
+COMPILED = Path(_core.__file__)  # the compiled module
+
+# Where the iterates of the batch methods can be seen: module, function, and how to get its d leading rows.
+BATCH_ITERATES: dict[type, tuple[Any, str, Callable[[Any], Any]]] = {
+    baselines.REAPER: (_reaper, "weighted_least_squares", lambda answer: answer[1].T),
+    baselines.OutlierPursuit: (_outlier_pursuit, "singular_value_threshold", lambda answer: answer[1]),
+}
+
+
+class Stream:
+    """One tracked subspace: the tracker that ``fit`` and ``partial_fit`` run, without the estimator around it."""
+
+    def __init__(self, tracker: Any) -> None:
+        self.tracker = tracker
+
+    def update(self, X: np.ndarray, order: np.ndarray | None = None) -> None:
+        """Update with the rows of X, all of them or those in ``order``; NaN marks a missing entry."""
+        self.tracker.consume(X, None, order)
+
+    def update_one(self, row: np.ndarray) -> None:
+        """Update with one sample by the call that skips the checks of a batch."""
+        self.tracker.consume_row(row)
+
+    def permutation(self, m: int) -> np.ndarray:
+        """Return a random order of m samples, drawn from the tracker's own generator."""
+        return self.tracker.permutation(m)
+
+    def components(self) -> np.ndarray:
+        """Return the basis, one vector per row."""
+        return self.tracker.components()
+
+
+def stream_starter(
+    n: int,
+    d: int,
+    seed: int,
+    step_size: Any = "adaptive",
+    *,
+    scaling: bool = False,
+    loss: str = "l21",
+    dtype: Any = np.float64,
+) -> Callable[[], Stream]:
+    """Return a function that makes the same stream each time, at its random start.
+
+    ``step_size`` is a name or a rule of `gasg21.step_size`; ``loss`` is "l21", "squared" or "l1".
+    """
+    rule = core_rule(step_size, scaling=scaling, l1=loss == "l1")
+    metric = _core.CovarianceScaling() if scaling else _core.NoScaling()
+    tracker = _core.Tracker32 if dtype == np.float32 else _core.Tracker64
+    core_loss = _core.L1Loss() if loss == "l1" else loss
+    return lambda: Stream(tracker(n, d, rule, seed, core_loss, metric))
+
+
+def stream(n: int, d: int, seed: int, step_size: Any = "adaptive", **parameters: Any) -> Stream:
+    """Return a new stream; the parameters are those of `stream_starter`."""
+    return stream_starter(n, d, seed, step_size, **parameters)()
+
+
+def stream_of(model: Any) -> Stream:
+    """Return the stream inside an estimator that ``partial_fit`` has started."""
+    return Stream(model._tracker)
+
+
+def polish_pass(components: np.ndarray, X: np.ndarray, threads: int) -> Callable[[], None]:
+    """Return a function that makes one pass of the polish over X, from these components."""
+    polisher = _core.Polisher64(components, len(X), threads)
+
+    def run() -> None:
+        polisher.fit(X, None, 0)
+        polisher.weigh()
+        polisher.add(X, None, 0)
+        polisher.update()
+
+    return run
+
+
+def choose_candidates(
+    X: np.ndarray, dimensions: tuple[int, ...], init: str, count: int, sweeps: int, seed: int
+) -> tuple[list[np.ndarray], list[int]]:
+    """Return ``count`` candidate subspaces, seeded by "farthest" or "density", and the indices of those selected.
+
+    One subspace is selected for each of the dimensions: greedily, then by so many sweeps of exchanges.
+    """
+    seeder = _core.Seeder64(X, None, X.shape[1], len(X), seed)
+    make = seeder.farthest if init == "farthest" else seeder.density
+    make(dimensions, count, 0)
+    return seeder.candidates(), [int(q) for q in seeder.select(dimensions, sweeps)]
+
+
+def largest_angle(A: np.ndarray, B: np.ndarray) -> float:
+    """Return the largest principal angle between row spaces of orthonormal rows.
+
+    `gasg21.metrics.subspace_angle` takes any rows and is slower; this one is for loops with many angles.
+    """
+    return float(_core.largest_angle(np.ascontiguousarray(A), np.ascontiguousarray(B)))
+
+
+def orthonormality_error(components: np.ndarray) -> float:
+    """Return how far the rows are from orthonormal."""
+    return float(_core.orthonormality_error(components))
+
+
+def instruction_set() -> str:
+    """Return the name of the instruction set in use."""
+    return str(_core.instruction_set())

@@ -1,0 +1,71 @@
+"""Data that several benchmarks share: the data sets that are not shipped, and two made-up kinds of corruption."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gasg21.datasets import load_faces, load_hopkins155
+
+WHERE_FACES = (
+    "faces.npz was not found: --data or GASG21_DATA must name its directory. It holds `faces`, uint8 (persons, 64, 30, 30), "
+    "from Extended Yale B (http://vision.ucsd.edu/content/extended-yale-face-database-b-b), and `background`, uint8 (400, 30, 30), "
+    "from BACKGROUND_Google of Caltech101 (https://data.caltech.edu/records/mzrjq-6wc02)"
+)
+WHERE_MOTIONS = (
+    "Hopkins 155 was not found: --data or GASG21_DATA must name the directory that holds "
+    "hopkins155/<sequence>/<sequence>_truth.mat, as in http://www.vision.jhu.edu/data/hopkins155/"
+)
+
+
+class MissingData(Exception):
+    """Raised when a data set is not available; the message says where to get it."""
+
+
+def faces(data: Path | None) -> Any:
+    """Return the images of the face experiments, one image per row."""
+    path = Path(data or "", "faces.npz")
+    if data is None or not path.is_file():
+        raise MissingData(WHERE_FACES)
+    return load_faces(path)
+
+
+def motions(data: Path | None) -> list[Any]:
+    """Return the available sequences of Hopkins 155."""
+    root = Path(data or "", "hopkins155")
+    if data is None or not root.is_dir():
+        raise MissingData(WHERE_MOTIONS)
+    return list(load_hopkins155(root))
+
+
+def with_outliers(sequence: Any, seed: int, share: float, scale: float) -> tuple[Any, Any]:
+    """Return a sequence of Hopkins 155 mixed with Gaussian outliers, and its labels, -1 for an outlier.
+
+    Outliers are ``share`` of all samples; their standard deviation is ``scale`` times the root mean square of the data.
+    """
+    rng = np.random.default_rng(seed)
+    count = round(share / (1 - share) * len(sequence.data))
+    deviation = scale * np.sqrt(np.mean(sequence.data**2))
+    X = np.vstack([sequence.data, deviation * rng.standard_normal((count, sequence.data.shape[1]))])
+    order = rng.permutation(len(X))
+    return X[order], np.r_[sequence.labels, np.full(count, -1)][order]
+
+
+def corrupted_entries(seed: int, noise: float = 0.0) -> tuple[Any, Any]:
+    """Return the data of the demonstration of GRASTA's authors, and the true basis, one vector per row.
+
+    300 x 300, d = 5, half of the entries observed, a tenth of them corrupted. Corruptions are Gaussian, ten times the
+    largest entry; the noise is relative to that entry, too.
+    """
+    rng = np.random.default_rng(seed)
+    left = rng.standard_normal((300, 5))
+    data = rng.standard_normal((300, 5)) @ left.T
+    largest = np.abs(data).max()
+    if noise:
+        data += noise * largest * rng.standard_normal(data.shape)
+    spikes = 10 * largest * rng.standard_normal(data.shape)
+    data = np.where(rng.random(data.shape) < 0.1, data + spikes, data)
+    data[rng.random(data.shape) >= 0.5] = np.nan
+    return data, np.linalg.qr(left)[0].T
