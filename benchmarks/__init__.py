@@ -1,1 +1,1 @@
-"""The paper's experiments, remade: ``python -m benchmarks``."""
+"""The benchmarks: ``python -m benchmarks list`` names them."""

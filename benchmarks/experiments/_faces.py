@@ -104,6 +104,11 @@ def recovered(model: Any, faces: Any) -> Any:
     return model.inverse_transform(model.transform(faces))
 
 
+def relaxed_projection(model: REAPER, faces: Any) -> Any:
+    """Return the faces multiplied by REAPER's relaxed projector, whose rank is above d."""
+    return (faces @ model.eigenvectors_.T * model.eigenvalues_) @ model.eigenvectors_
+
+
 def pack(images: Any) -> str:
     """Return grey images as text."""
     return base64.b64encode(np.clip(np.rint(images), 0, 255).astype(np.uint8).tobytes()).decode()

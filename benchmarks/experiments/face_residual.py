@@ -58,7 +58,7 @@ def residual(model: Any, person: Any) -> float:
 
 def relaxed(model: Any, person: Any) -> float:
     """Return the residual when the faces are multiplied by REAPER's P, whose rank is above d."""
-    return relative_residual(person, (person @ model.eigenvectors_.T * model.eigenvalues_) @ model.eigenvectors_)
+    return relative_residual(person, faces.relaxed_projection(model, person))
 
 
 def means(results: dict[str, Any]) -> dict[str, list[float]]:

@@ -1,14 +1,17 @@
-"""Which experiments there are, in the paper's order, and what the paper calls its figures and tables."""
+"""All benchmarks: the experiments in the paper's order, with their figures and tables, and the measurements."""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
+from types import ModuleType
+from typing import Any
 
-from benchmarks import experiments
+from benchmarks import experiments, measurements, speed
 from benchmarks.framework.experiment import Experiment
+from benchmarks.framework.measurement import Measurement
 
-# The paper's labels that are remade, with the number printed there.
+# The labels of the paper's figures and tables, with their printed numbers.
 PAPER = {
     "fig:outlier_model": "Fig. 1",
     "fig:spherific_data": "Fig. 2",
@@ -32,28 +35,37 @@ PAPER = {
 
 
 class UnknownName(Exception):
-    """A name that no experiment has."""
+    """Raised for a name that no experiment has."""
 
 
-def name_of(experiment: Experiment) -> str:
-    """Return the name by which an experiment is called: that of its file, with dashes."""
-    return experiment.__name__.rpartition(".")[2].replace("_", "-")
+def name_of(module: Experiment | Measurement) -> str:
+    """Return the name that calls a benchmark: that of its file, with dashes."""
+    return module.__name__.rpartition(".")[2].replace("_", "-")
 
 
 def places_of(experiment: Experiment) -> str:
-    """Return where in the paper it is: "Fig. 10, Table I"."""
+    """Return the figures and tables that it repeats: "Fig. 10, Table I"."""
     return ", ".join(PAPER[label] for label in sorted(experiment.LABELS, key=list(PAPER).index))
 
 
+def modules_of(package: ModuleType) -> list[Any]:
+    """Import the modules of a package, without those whose name begins with an underscore."""
+    names = [module.name for module in pkgutil.iter_modules(package.__path__) if module.name[0] != "_"]
+    return [importlib.import_module(f"{package.__name__}.{name}") for name in names]
+
+
 def all_experiments() -> list[Experiment]:
-    """Return every experiment, in the paper's order."""
-    names = [module.name for module in pkgutil.iter_modules(experiments.__path__) if module.name[0] != "_"]
-    modules = [importlib.import_module(f"{experiments.__name__}.{name}") for name in names]
-    return sorted(modules, key=lambda module: min(list(PAPER).index(label) for label in module.LABELS))
+    """Return all experiments, in the paper's order."""
+    return sorted(modules_of(experiments), key=lambda module: min(list(PAPER).index(label) for label in module.LABELS))
+
+
+def all_measurements() -> list[Measurement]:
+    """Return all measurements, those of speed last."""
+    return [module for package in (measurements, speed) for module in modules_of(package) if hasattr(module, "PARTS")]
 
 
 def choose(names: list[str], known: list[Experiment]) -> list[Experiment]:
-    """Return the experiments of these names, in the paper's order; "all" stands for every one."""
+    """Return the experiments with these names, in the paper's order; "all" stands for all of them."""
     wanted = {name.replace("_", "-") for name in names}
     allowed = [name_of(experiment) for experiment in known]
     unknown = sorted(wanted - {"all", *allowed})

@@ -1,29 +1,24 @@
-"""What the other methods recover, beside what they must. See benchmarks/README.md.
-
-python benchmarks/baselines.py [PART ...] [--quick] [--data PATH]
-"""
+"""What the other methods for one subspace recover: REAPER, FMS, TME, Outlier Pursuit, RobustMD, GROUSE and PCA."""
 
 from __future__ import annotations
 
-import argparse
-import os
 import time
-import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
+from benchmarks.experiments._faces import PAPER_RESIDUALS, relaxed_projection
+from benchmarks.framework import data
+from benchmarks.framework.measurement import Run, parts
 from gasg21 import GASG21, GRASTA, GROUSE
 from gasg21.baselines import FMS, PCA, REAPER, TME, OutlierPursuit, RobustMD, SphericalPCA
-from gasg21.datasets import load_faces, make_low_rank
-from gasg21.exceptions import ConvergenceWarning
+from gasg21.datasets import make_low_rank
 from gasg21.metrics import relative_residual, subspace_angle
 
-FIRST_SEED = 60_000  # seeds that no setting was chosen on
-FAILED = 0.1  # an angle that nobody would call recovered
+TIME = "10 minutes"
+FIRST_SEED = 60_000  # no setting was chosen on these seeds
+FAILED = 0.1  # above this angle a subspace is not recovered
 
 
 def square(outliers: float, seed: int) -> Any:
@@ -39,20 +34,10 @@ def angles(make: Callable[[], Any], outliers: float, seeds: range) -> np.ndarray
     return np.array([subspace_angle(make().fit(p.data).components_, p.basis) for p in problems])
 
 
-def at_most(found: np.ndarray, bound: float) -> str:
-    """Return the largest angle, the bound and whether it is kept."""
-    return f"{found.max():.1e} (at most {bound:g}, {'ok' if found.max() <= bound else 'MISSED'})"
-
-
-def at_least(found: np.ndarray, bound: float) -> str:
-    """Return the smallest angle, the bound and whether it is kept."""
-    return f"{found.min():.1e} (at least {bound:g}, {'ok' if found.min() >= bound else 'MISSED'})"
-
-
-def outliers(options) -> None:
-    """Angles against the share of outliers."""
-    seeds = range(2 if options.quick else 5)
-    print(f"200 x 200, d = 5, full, singular values 2000 to 10000: worst angle of {len(seeds)} seeds")
+def outliers(run: Run) -> None:
+    """Show the angles over the share of outliers."""
+    seeds = run.seeds(5, quick=2)
+    print(f"200 x 200, d = 5, complete, singular values 2000 to 10000: worst angle of {len(seeds)} seeds")
     robust = {
         "REAPER": lambda: REAPER(5),
         "REAPER, spherized": lambda: REAPER(5, spherize=True),
@@ -61,25 +46,28 @@ def outliers(options) -> None:
     }
     for name, make in robust.items():
         for share in (0, 0.2, 0.4, 0.5, 0.6):
-            print(f"  {name}, {share:.0%} outliers: {at_most(angles(make, share, seeds), 1e-6)}")
-        print(f"  {name}, 80% outliers: {angles(make, 0.8, seeds).max():.1e}")
+            run.goals.at_most(f"{name}, {share:.0%} outliers", angles(make, share, seeds).max(), 1e-6)
+        run.goals.value(f"{name}, 80% outliers: {angles(make, 0.8, seeds).max():.1e}")
     for share in (0, 0.1, 0.2, 0.3, 0.4):
-        print(f"  OP, {share:.0%} outliers: {at_most(angles(lambda: OutlierPursuit(5), share, seeds), 1e-3)}")
+        found = angles(lambda: OutlierPursuit(5), share, seeds)
+        run.goals.at_most(f"OP, {share:.0%} outliers", found.max(), 1e-3)
     for share in (0.5, 0.6):
-        print(f"  OP, {share:.0%} outliers: {angles(lambda: OutlierPursuit(5), share, seeds).max():.1e}")
-    print(f"  OP, 80% outliers, must fail: {at_least(angles(lambda: OutlierPursuit(5), 0.8, seeds), FAILED)}")
+        run.goals.value(f"OP, {share:.0%} outliers: {angles(lambda: OutlierPursuit(5), share, seeds).max():.1e}")
+    found = angles(lambda: OutlierPursuit(5), 0.8, seeds)
+    run.goals.at_least("OP, 80% outliers, must fail: smallest angle", found.min(), FAILED)
     found = angles(lambda: OutlierPursuit(5, regularization="log"), 0.8, seeds)
-    print(f'  OP with regularization="log", 80% outliers: {found.max():.1e}')
+    run.goals.value(f'OP with regularization="log", 80% outliers: {found.max():.1e}')
     for name, make in {"GROUSE": lambda: GROUSE(5, random_state=0), "PCA": lambda: PCA(5)}.items():
-        print(f"  {name}, 50% outliers, must fail: {at_least(angles(make, 0.5, seeds), FAILED)}")
+        found = angles(make, 0.5, seeds)
+        run.goals.at_least(f"{name}, 50% outliers, must fail: smallest angle", found.min(), FAILED)
 
 
-def mirror_descent(options) -> None:
-    """Angles of RobustMD along its samples."""
-    seeds = range(1 if options.quick else 5)
+def mirror_descent(run: Run) -> None:
+    """Show the angles of RobustMD along its samples."""
+    seeds = run.seeds(5, quick=1)
     passes = [1, 2, 4, 8, 15, 30]  # 3000 samples, the default, are 15 passes
-    print(f"\nRobustMD, 200 x 200, 50 % outliers, after {', '.join(str(200 * p) for p in passes)} samples; sublinear:")
-    print("  decades gained a pass in passes 16 to 30 must be less than half of those in passes 3 to 15")
+    print(f"\nRobustMD, 200 x 200, 50 % outliers, after {', '.join(str(200 * p) for p in passes)} samples;")
+    print("sublinear: passes 16 to 30 must gain less than half the decades per pass of passes 3 to 15")
     reached = []
     for s in seeds:
         problem, rng = square(0.5, s), np.random.default_rng(s)
@@ -89,35 +77,19 @@ def mirror_descent(options) -> None:
             path.append(subspace_angle(model.components_, problem.basis))
         reached.append(path[14])
         early, late = np.log10(path[1] / path[14]) / 13, np.log10(path[14] / path[29]) / 15
-        verdict = "ok" if late < early / 2 else "MISSED"
-        print(
-            " ", *(f"{path[p - 1]:.1e}" for p in passes), f"  decades a pass {early:.3f}, then {late:.3f} ({verdict})"
-        )
-    print(f"  worst of {len(seeds)} after 3000: {at_most(np.array(reached), 1e-2)}")
+        shown = " ".join(f"{path[p - 1]:.1e}" for p in passes)
+        run.goals.at_most(f"{shown}; {early:.3f} decades per pass, then", late, early / 2)
+    run.goals.at_most(f"worst of {len(seeds)} after 3000 samples", max(reached), 1e-2)
 
 
-PAPER = {  # residuals of the first five people in the paper's table
-    "GASG21": (0.1490, 0.1671, 0.1564, 0.1663, 0.1511),
-    "REAPER": (0.1456, 0.1429, 0.1531, 0.1477, 0.1407),
-    "OP": (0.1878, 0.1864, 0.1824, 0.2063, 0.1745),
-    "PCA": (0.2223, 0.2236, 0.2134, 0.2354, 0.2116),
-}
-
-
-def faces(options) -> None:
-    """Residuals of the paper's face experiment."""
-    path = Path(options.data or "", "faces.npz")
-    if not path.is_file():
-        print("\nfaces: not run; --data or GASG21_DATA must point at a directory with faces.npz")
-        return
-    data = load_faces(path)
-    print("\nfaces, d = 9, 64 faces and 400 photographs, uncentred: relative residual of each person, mean")
-    for name, row in PAPER.items():
-        print(f"  {'the paper, ' + name:34}", *(f"{v:.4f}" for v in row), f"  {np.mean(row):.4f}")
+def faces(run: Run) -> None:
+    """Show the residuals of the paper's face experiment."""
+    images = data.faces(run.data)
+    print("\nfaces, d = 9, 64 faces and 400 photographs, not centred: relative residual of each person, mean")
     relaxed: list[float] = []
     rows: dict[str, list[float]] = {}
-    for person in data.faces:
-        X = np.vstack([person, data.background[:400]])
+    for person in images.faces:
+        X = np.vstack([person, images.background[:400]])
         models = {
             "PCA": PCA(9),
             "spherical PCA": SphericalPCA(9),
@@ -134,20 +106,15 @@ def faces(options) -> None:
         }
         for name, model in models.items():
             model.fit(X)
-            rows.setdefault(name, []).append(
-                relative_residual(person, model.inverse_transform(model.transform(person)))
-            )
-        model = models["REAPER, spherized"]
-        relaxed.append(
-            relative_residual(person, (person @ model.eigenvectors_.T * model.eigenvalues_) @ model.eigenvectors_)
-        )
+            found = model.inverse_transform(model.transform(person))
+            rows.setdefault(name, []).append(relative_residual(person, found))
+        relaxed.append(relative_residual(person, relaxed_projection(models["REAPER, spherized"], person)))
     rows["REAPER, spherized, faces times P"] = relaxed
-    for name, row in rows.items():
-        print(f"  {name:34}", *(f"{v:.4f}" for v in row), f"  {np.mean(row):.4f}")
-    off = np.abs(np.subtract(rows["PCA"], PAPER["PCA"]))
-    print(
-        f"  PCA, largest difference to the paper's row: {off.max():.4f} ({'ok' if off.max() <= 0.01 else 'MISSED'}, 0.01)"
-    )
+    paper = {name: row[: len(relaxed)] for name, row in PAPER_RESIDUALS.items()}
+    for name, row in ({f"the paper, {name}": row for name, row in paper.items()} | rows).items():
+        run.goals.value(f"{name:34} {' '.join(f'{v:.4f}' for v in row)}   {np.mean(row):.4f}")
+    difference = np.abs(np.subtract(rows["PCA"], paper["PCA"]))
+    run.goals.at_most("PCA, largest difference to the paper's row", difference.max(), 0.01)
 
 
 COMMON = {
@@ -172,10 +139,12 @@ METHODS: dict[str, Callable[[int], Any]] = {
 }
 
 
-def common(options) -> None:
-    """Angle and time of every method on three problems, as a table."""
-    seeds = range(1 if options.quick else 3)
-    print(f"\n1000 x 200, d = 5, full; defaults; median angle of {len(seeds)} seeds, least CPU seconds, interleaved")
+def common(run: Run) -> None:
+    """Print angle and time of every method on three problems, as the table of docs/methods.md."""
+    seeds = run.seeds(3, quick=1)
+    print(
+        f"\n1000 x 200, d = 5, complete; defaults; median angle of {len(seeds)} seeds, least CPU seconds, interleaved"
+    )
     print(f"| method | {' | '.join(COMMON)} |\n|---|{'---|' * len(COMMON)}")
     found: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for s in seeds:
@@ -193,23 +162,4 @@ def common(options) -> None:
         print(f"| {name} | {' | '.join(f'{np.median(c[:, 0]):.0e}, {c[:, 1].min():.2g} s' for c in cells)} |")
 
 
-PARTS = {f.__name__: f for f in (outliers, mirror_descent, faces, common)}
-
-
-def main() -> None:
-    """Run the parts named on the command line, or all."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; all by default")
-    parser.add_argument("--quick", action="store_true", help="fewer seeds")
-    parser.add_argument("--data", default=os.environ.get("GASG21_DATA"), help="directory with faces.npz")
-    options = parser.parse_args()
-    if unknown := set(options.parts) - set(PARTS):
-        parser.error(f"no such part: {', '.join(sorted(unknown))}")
-    warnings.simplefilter("ignore", ConvergenceWarning)
-    with threadpool_limits(1):  # one thread of BLAS for all alike
-        for name in options.parts or PARTS:
-            PARTS[name](options)
-
-
-if __name__ == "__main__":
-    main()
+PARTS = parts(outliers, mirror_descent, faces, common)

@@ -1,22 +1,23 @@
-"""Instructions of a fixed run, counted by callgrind: the same on a busy machine. See benchmarks/README.md.
+"""Instructions of fixed runs, counted by callgrind and compared with the recorded counts, also on a busy machine.
 
-Printed beside the figures of instructions.json, so that a regression shows; `--record` writes them anew. (The counts
-depend on the compiler too: compare on one machine. Valgrind knows no AVX-512, so that one is not counted.)
+The recorded counts are in instructions.json; `--record` writes new ones. Counts depend on the compiler, so compare on
+one machine. Valgrind does not support AVX-512, so its kernels are not counted.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-import program
+from benchmarks.framework.measurement import Run, parts
+from benchmarks.speed import program
 
+TIME = "1 minute"
+ONE_THREAD = True
+OPTIONS = {"--record": {"action": "store_true", "help": "write the counts to instructions.json"}}
 RECORD = Path(__file__).with_name("instructions.json")
 UPDATES = 500
 CASES = [(n, d, observed) for n, d in ((2000, 5), (200, 5), (2000, 10)) for observed in (1.0, 0.7, 0.1)]
@@ -24,7 +25,7 @@ MOST = 2  # per cent; a larger rise is a regression
 
 
 def count(n: int, d: int, observed: float, variant: str) -> float | None:
-    """Return the instructions an update, or None when this build has no such variant."""
+    """Return the instructions per update, or None if this build has no such variant."""
     with tempfile.TemporaryDirectory() as directory:
         words = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={directory}/out", "--collect-atstart=no"]
         words += ["--toggle-collect=*counted_run*", str(program.PROGRAM), "count", f"n={n}", f"d={d}", "samples=500"]
@@ -36,38 +37,36 @@ def count(n: int, d: int, observed: float, variant: str) -> float | None:
     return collected / UPDATES if collected else None
 
 
-def main() -> None:
-    """Count and compare."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="three cases")
-    parser.add_argument("--record", action="store_true", help="write what was counted to instructions.json")
-    options = parser.parse_args()
+def prepare(run: Run) -> None:
+    """Build the program."""
     program.build()
+
+
+def counts(run: Run) -> None:
+    """Count the instructions per update and compare; a quick run has three cases."""
     compiler = program.run("about")[0]["compiler"]
     recorded = json.loads(RECORD.read_text()) if RECORD.exists() else {"compiler": compiler, "counts": {}}
-    print(f"instructions an update over {UPDATES} updates of a fixed run, paper mode, double; {compiler}")
+    print(f"instructions per update over {UPDATES} updates of a fixed run, paper mode, double; {compiler}")
     if recorded["compiler"] != compiler:
-        print(f"  the recorded figures are of another compiler, {recorded['compiler']}: a few per cent mean nothing")
+        print(f"  recorded with another compiler, {recorded['compiler']}: ignore differences of a few per cent")
     counted: dict[str, int] = {}
-    goals = program.Goals()
-    for n, d, observed in CASES[1::3] if options.quick else CASES:
+    for n, d, observed in CASES[1::3] if run.quick else CASES:
         for variant in ("paper-baseline", "paper-avx2"):
             name = f"({n}, {d}) {observed:.0%} {variant}"
             found = count(n, d, observed, variant)
             before = recorded["counts"].get(name)
             if found is None:
-                print(f"  {name}: not in this build")
+                run.goals.value(f"{name}: not in this build")
                 continue
             counted[name] = round(found)
             if before is None:
-                print(f"  {name}: {found:.0f}, nothing recorded")
+                run.goals.value(f"{name}: {found:.0f}, nothing recorded")
             else:
-                goals.at_most(f"{name}: {found:.0f}, recorded {before}: change", 100 * (found / before - 1), MOST, " %")
-    goals.summary()
-    if options.record:
+                change = 100 * (found / before - 1)
+                run.goals.at_most(f"{name}: {found:.0f}, recorded {before}: change", change, MOST, " %")
+    if run.options.record:
         RECORD.write_text(json.dumps({"compiler": compiler, "counts": recorded["counts"] | counted}, indent=1) + "\n")
         print(f"written: {RECORD}")
 
 
-if __name__ == "__main__":
-    main()
+PARTS = parts(counts)

@@ -1,26 +1,33 @@
-"""One update: NumPy, plain Armadillo, our kernels and the roofline in one interleaved run. See benchmarks/README.md.
+"""The time of one update in NumPy, in plain Armadillo and in our kernels, beside a measured roofline.
 
-Times are thread CPU time an update, averaged over a whole fit (three passes in random order), the least of several
-rounds that go round robin over the variants. Where a fit takes plain Armadillo more than a second it is timed on the
-first updates of the same fit, and NumPy always is: their cost does not depend on how far the fit has come.
+Times are thread CPU seconds per update, averaged over a whole fit of three passes in random order; the variants take
+turns, and the least of several rounds counts. NumPy, and plain Armadillo where a fit takes more than a second, is timed
+on the first updates of the same fit: the cost of an update does not depend on how far the fit has come.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.framework.goals import Goals
+from benchmarks.framework.measurement import Run, parts
+from benchmarks.speed import plain, program
 from gasg21.metrics import subspace_angle
 
-sys.path.insert(0, str(Path(__file__).parent))
-import plain
-import program
-
+TIME = "9 minutes"
+ONE_THREAD = True
+OPTIONS = {
+    "--size": {"action": "append", "metavar": "N,D", "help": "time only this size; may be repeated"},
+    "--out": {
+        "type": Path,
+        "default": program.BUILD,
+        "help": "directory for kernels.png and .json; default %(default)s",
+    },
+}
 # n, d -> samples
 SIZES = {
     (2000, 5): 2000,
@@ -33,19 +40,19 @@ SIZES = {
     (200000, 20): 30,
 }
 QUICK = ((2000, 5), (2000, 10), (200, 5))
-# For "no case slower than plain Armadillo".
+# Sizes at which our kernels must not be slower than plain Armadillo.
 EXTREMES = ((10, 1), (10, 3), (20, 2), (30, 1), (50, 10), (100, 30), (300, 100), (500, 200), (2000, 200))
 EXACT_SIZES = ((500, 1), (500, 5), (500, 10), (2000, 5), (2000, 10), (2000, 24))
 OBSERVED = (1.0, 0.7, 0.1)
 
-# The goals, by size, for everything or by share observed.
+# Goals by size.
 SOLVE_GOALS = {(2000, 5): 12, (2000, 10): 10, (900, 9): 10, (200, 5): 14, (100, 3): 14}
 ROOFLINE_SIZES = ((2000, 5), (2000, 10), (20000, 10))
 LABELS = {"paper-baseline": "SSE2", "paper-avx2": "AVX2", "paper-avx512": "AVX-512"}
 
 
 class Case:
-    """What was measured at one size and share observed."""
+    """The measured values for one size and one share of observed entries."""
 
     def __init__(self, n: int, d: int, observed: float, records: list[program.Record]) -> None:
         self.n, self.d, self.observed = n, d, observed
@@ -57,26 +64,26 @@ class Case:
 
     @property
     def name(self) -> str:
-        """Size and share in words."""
+        """Return size and share in words."""
         return f"({self.n}, {self.d}) {self.observed:.0%}"
 
     def ratio(self, variant: str, ours: str = "paper") -> float:
-        """How many times faster ours is."""
+        """Return how many times faster ours is."""
         return self.time.get(variant, np.nan) / self.time.get(ours, np.nan)
 
     @property
     def share_of_bound(self) -> float:
-        """Of the roofline, in per cent."""
+        """Return the share of the roofline, in per cent."""
         return 100 * self.roofline["double"]["bound"] / self.time["paper"]
 
     @property
     def fastest_plain(self) -> float:
-        """How many times faster ours is than the fastest plain Armadillo."""
+        """Return how many times faster ours is than the fastest plain Armadillo."""
         return min(self.ratio(variant) for variant in self.plain)
 
 
 def measure(n: int, d: int, observed: float, samples: int, *, quick: bool) -> Case:
-    """Time all variants, NumPy too, on one problem."""
+    """Time all variants and NumPy on one problem."""
     size = {"n": n, "d": d, "observed": observed, "samples": samples}
     spent = {"budget": 0.8, "plain_seconds": 0.1} if quick else {"budget": 4, "plain_seconds": 1}
     case = Case(n, d, observed, program.run("compare", **size, **spent, least_rounds=2 if n * d > 1e6 else 3))
@@ -100,13 +107,13 @@ def add_numpy(case: Case, size: dict[str, float], updates: int, repeats: int) ->
 
 
 def print_times(cases: list[Case]) -> None:
-    """Microseconds an update, and where they are spent at least."""
+    """Print the microseconds per update, and the bound."""
     ours = [
         v for v in ("paper-baseline", "paper-avx2", "paper-avx512", "paper", "scaled", "float") if v in cases[0].time
     ]
     columns = ["NumPy lstsq", "NumPy normal", "solve", "normal", "projection", *ours]
     heads = [LABELS.get(c, {"paper": "ours", "solve": "arma solve"}.get(c, c)) for c in columns]
-    print("\nmicroseconds an update (ours: paper mode, double, as users get it)")
+    print("\nmicroseconds per update (ours: paper mode, double, the instruction set chosen at run time)")
     print(f"{'n, d, observed':>18} " + " ".join(f"{head:>12}" for head in heads) + f" {'bound':>9}")
     for case in cases:
         times = (f"{1e6 * case.time[c]:12.4g}" if c in case.time else f"{'':12}" for c in columns)
@@ -114,13 +121,13 @@ def print_times(cases: list[Case]) -> None:
 
 
 def print_ratios(cases: list[Case]) -> None:
-    """How many times faster, the share of the bound, and the accuracy."""
+    """Print how many times faster ours is, the share of the bound, and the accuracy."""
     columns = ["NumPy lstsq", "NumPy normal", "solve", "normal"]
     print(
-        "\ntimes faster than; share of the bound; angle to arma::solve after the same (at most 1000) updates, how far"
+        "\ntimes faster than each; share of the bound; angle to arma::solve after the same (at most 1000) updates; how far"
     )
     print(
-        "arma::solve itself moves when its start does by one unit in the last place; angle to the truth after the fit"
+        "arma::solve itself moves if its start changes by one unit in the last place; angle to the truth after the fit"
     )
     heads = " ".join(
         f"{head:>12}" for head in (*columns, "of bound", "to solve", "one ulp", "NumPy", "to truth", "scaled")
@@ -135,8 +142,10 @@ def print_ratios(cases: list[Case]) -> None:
 
 
 def print_roofline(cases: list[Case]) -> None:
-    """Print what the bound is made of."""
-    print("\nthe bound: the larger of flops at the peak and one read and write of U plus one read of x (both measured)")
+    """Print the parts of the bound."""
+    print(
+        "\nthe bound: the larger of the flops at the peak and one read and write of U plus one read of x (both measured)"
+    )
     print(
         f"{'n, d, observed':>18} {'GF/s':>7} {'kflop':>9} {'flops us':>9} {'U GB/s':>7} {'U us':>8} {'x GB/s':>7} {'x us':>8}"
     )
@@ -147,35 +156,66 @@ def print_roofline(cases: list[Case]) -> None:
               f"{1e6 * r['read_write_U']:8.3f} {traffic[1]:7.1f} {1e6 * r['read_x']:8.3f}")  # fmt: skip
 
 
-def state_goals(goals: program.Goals, cases: list[Case]) -> None:
-    """Print what was asked for, beside what was reached."""
+def state_goals(goals: Goals, cases: list[Case]) -> None:
+    """Print the goals and the values reached."""
     print("\ngoals, double, one thread, paper mode, averaged over the whole fit")
     for case in cases:
         share, size = case.observed, (case.n, case.d)
         solve = {1.0: 25, 0.1: 8}.get(share, SOLVE_GOALS.get(size))
         if solve:
-            goals.at_least(f"{case.name} against arma::solve", case.ratio("solve"), solve)
+            goals.at_least(f"{case.name} against arma::solve", case.ratio("solve"), solve, " x")
         if share > 0.5:
-            goals.at_least(f"{case.name} against normal equations", case.ratio("normal"), 11 if share == 1 else 6)
+            bound = 11 if share == 1 else 6
+            goals.at_least(f"{case.name} against normal equations", case.ratio("normal"), bound, " x")
             if size in ROOFLINE_SIZES:
                 goals.at_least(f"{case.name} of the roofline", case.share_of_bound, 65 if share == 1 else 50, " %")
-        goals.at_most(f"{case.name} scaled mode over paper mode", case.ratio("scaled"), 1.25)
+        goals.at_most(f"{case.name} scaled mode over paper mode", case.ratio("scaled"), 1.25, " x")
         if share == 0.7 and "paper-avx512" in case.time:
-            goals.at_most(f"{case.name} AVX2 over AVX-512", case.ratio("paper-avx2", "paper-avx512"), 1.5)
+            goals.at_most(f"{case.name} AVX2 over AVX-512", case.ratio("paper-avx2", "paper-avx512"), 1.5, " x")
         if case.n == 2000:
-            goals.at_least(f"{case.name} float over double", 1 / case.ratio("float"), 1.4)
-        goals.at_least(f"{case.name} against the fastest plain Armadillo", case.fastest_plain, 1)
+            goals.at_least(f"{case.name} float over double", 1 / case.ratio("float"), 1.4, " x")
+        goals.at_least(f"{case.name} against the fastest plain Armadillo", case.fastest_plain, 1, " x")
         angle, chaos = worst_angle([r for r in case.angle.values() if "chaos" in r])
-        goals.at_most(f"{case.name} angle to arma::solve", angle, max(1e-10, 100 * chaos), "")
+        goals.at_most(f"{case.name} angle to arma::solve", angle, max(1e-10, 100 * chaos))
 
 
-def exactness(goals: program.Goals, *, quick: bool) -> None:
-    """1000 updates with different first steps and shares observed, every instruction set."""
+def worst_angle(angles: list[program.Record]) -> tuple[float, float]:
+    """Return the largest angle of our variants to arma::solve, and the effect of one unit in the last place."""
+    ours = [r for r in angles if r["same"] and r["variant"].startswith("paper")]
+    return max(r["to_solve"] for r in ours), ours[0]["chaos"]
+
+
+def prepare(run: Run) -> None:
+    """Build the program and print the peaks of this machine."""
+    program.build()
+    print(program.machine())
+    peaks = (f"{r['set']} {r['double'] / 1e9:.0f} / {r['float'] / 1e9:.0f}" for r in program.run("peak"))
+    print("peak in GF/s, double / float:", ", ".join(peaks))
+
+
+def times(run: Run) -> None:
+    """Time all variants, state the goals and draw kernels.png."""
+    sizes = [tuple(map(int, size.split(","))) for size in run.options.size or ()]
+    sizes = sizes or list(QUICK if run.quick else SIZES)
+    cases = [measure(n, d, share, SIZES.get((n, d), 1000), quick=run.quick) for n, d in sizes for share in OBSERVED]
+    for show in (print_times, print_ratios, print_roofline):
+        show(cases)
+    state_goals(run.goals, cases)
+    picture, numbers = run.options.out / "kernels.png", run.options.out / "kernels.json"
+    draw(cases, picture)
+    numbers.write_text(json.dumps([vars(case) for case in cases], indent=1))
+    print(f"\nwritten: {picture}, {numbers}")
+
+
+def exactness(run: Run) -> None:
+    """Compare 1000 updates with arma::solve: several first steps and shares observed, every instruction set."""
     print(
-        "\nangle to arma::solve after 1000 updates, the worst of all instruction sets, over what is allowed: 1e-10, or 100"
+        "\nangle to arma::solve after 1000 updates, the worst of all instruction sets, over the allowed angle: 1e-10, or 100"
     )
-    print("times what one unit in the last place of the start does. Where that is much: also after fewer updates")
-    for n, d in ((500, 10), (2000, 5)) if quick else EXACT_SIZES:
+    print(
+        "times the effect of one unit in the last place of the start. Where that effect is large, also after fewer updates"
+    )
+    for n, d in ((500, 10), (2000, 5)) if run.quick else EXACT_SIZES:
         for observed in (1.0, 0.7, 0.3, 0.1):
             found, worst = [], 0.0
             for eta0 in (0.1, 0.5, 1.0):
@@ -187,31 +227,25 @@ def exactness(goals: program.Goals, *, quick: bool) -> None:
                         found.append(f"{eta0}: {angle:.0e}" if updates == 1000 else f"(after {updates}: {angle:.0e})")
                     if chaos <= 1e-12:
                         break
-            goals.at_most(f"({n}, {d}) {observed:.0%} eta_0 = {' '.join(found)}; worst over allowed", worst, 1, "")
+            run.goals.at_most(f"({n}, {d}) {observed:.0%} eta_0 = {' '.join(found)}; worst over allowed", worst, 1)
 
 
-def worst_angle(angles: list[program.Record]) -> tuple[float, float]:
-    """Return the largest angle of our variants to arma::solve, and what one unit in the last place does."""
-    ours = [r for r in angles if r["same"] and r["variant"].startswith("paper")]
-    return max(r["to_solve"] for r in ours), ours[0]["chaos"]
-
-
-def extremes(goals: program.Goals, *, quick: bool) -> None:
-    """No case slower than plain Armadillo."""
-    print("\nsmall and large sizes, microseconds an update: arma::solve, normal equations, ours, scaled")
-    for n, d in EXTREMES[:: 3 if quick else 1]:
+def extremes(run: Run) -> None:
+    """Check that no small or large size is slower than plain Armadillo."""
+    print("\nsmall and large sizes, microseconds per update: arma::solve, normal equations, ours, scaled")
+    for n, d in EXTREMES[:: 3 if run.quick else 1]:
         for observed in OBSERVED:
             if observed * n < 2 * d:
                 continue
             samples = int(np.clip(4e6 // (n * d), 200, 2000))
             size = {"n": n, "d": d, "observed": observed, "samples": samples}
             case = Case(n, d, observed, program.run("compare", **size, budget=0.3, plain_seconds=0.1))
-            times = [f"{1e6 * case.time[v]:.4g}" for v in ("solve", "normal", "paper", "scaled")]
-            goals.at_least(f"{case.name} {', '.join(times)}: fastest plain over ours", case.fastest_plain, 1)
+            shown = [f"{1e6 * case.time[v]:.4g}" for v in ("solve", "normal", "paper", "scaled")]
+            run.goals.at_least(f"{case.name} {', '.join(shown)}: fastest plain over ours", case.fastest_plain, 1, " x")
 
 
 def draw(cases: list[Case], file: Path) -> None:
-    """Bars of the times over the bound."""
+    """Draw the times as bars, and the bound."""
     from matplotlib.figure import Figure
 
     variants = ("NumPy lstsq", "solve", "normal", "paper-baseline", "paper-avx2", "paper", "scaled", "float")
@@ -231,44 +265,11 @@ def draw(cases: list[Case], file: Path) -> None:
         axes.hlines(
             bounds, np.arange(len(chosen)) - 0.45, np.arange(len(chosen)) + 0.45, color="black", label="bound (double)"
         )
-        axes.set(yscale="log", ylabel="µs an update", title=f"{observed:.0%} observed")
+        axes.set(yscale="log", ylabel="µs per update", title=f"{observed:.0%} observed")
         axes.set_xticks(np.arange(len(chosen)), [f"n = {c.n}\nd = {c.d}" for c in chosen])
         axes.grid(axis="y", alpha=0.3)
     figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     figure.savefig(file, dpi=130)
 
 
-def main() -> None:
-    """Build, measure, print, draw."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="three sizes, short timings")
-    parser.add_argument("--size", action="append", metavar="N,D", help="only this size; may be repeated")
-    parser.add_argument("--only", choices=("times", "exactness", "extremes"), help="one part")
-    parser.add_argument("--out", type=Path, default=program.BUILD, help="directory for kernels.png and kernels.json")
-    options = parser.parse_args()
-    program.build()
-    print(program.machine())
-    peaks = (f"{r['set']} {r['double'] / 1e9:.0f} / {r['float'] / 1e9:.0f}" for r in program.run("peak"))
-    print("peak in GF/s, double / float:", ", ".join(peaks))
-    goals = program.Goals()
-    if options.only in (None, "times"):
-        sizes = [tuple(map(int, size.split(","))) for size in options.size or ()]
-        sizes = sizes or list(QUICK if options.quick else SIZES)
-        cases = [
-            measure(n, d, share, SIZES.get((n, d), 1000), quick=options.quick) for n, d in sizes for share in OBSERVED
-        ]
-        for part in (print_times, print_ratios, print_roofline):
-            part(cases)
-        state_goals(goals, cases)
-        draw(cases, options.out / "kernels.png")
-        (options.out / "kernels.json").write_text(json.dumps([vars(case) for case in cases], indent=1))
-        print(f"\nwritten: {options.out / 'kernels.png'}, {options.out / 'kernels.json'}")
-    if options.only in (None, "exactness"):
-        exactness(goals, quick=options.quick)
-    if options.only in (None, "extremes"):
-        extremes(goals, quick=options.quick)
-    goals.summary()
-
-
-if __name__ == "__main__":
-    main()
+PARTS = parts(times, exactness, extremes)

@@ -1,4 +1,4 @@
-"""GASG21 in plain NumPy: Algorithms 1 and 2 as a competent user would write them, in O(n d^2) a vector."""
+"""GASG21 in plain NumPy: Algorithms 1 and 2 as a competent user would write them, in O(n d^2) per vector."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def lstsq_weights(A: Array, x: Array) -> Array:
 
 
 def normal_weights(A: Array, x: Array) -> Array:
-    """Return the same by the normal equations."""
+    """Return the weights of x in the columns of A, by the normal equations."""
     return np.linalg.solve(A.T @ A, A.T @ x)
 
 
@@ -27,7 +27,7 @@ class StepSize:
         self.eta0, self.mu, self.level = eta0, 7.5, 0
 
     def next(self, agreement: float) -> float:
-        """Return the step for gradients that agree so far."""
+        """Return the next step; ``agreement`` is the inner product of the last two gradients."""
         self.mu = max(self.mu - 1 + 1.5 / (1 + 0.5 * np.exp(agreement / 0.1)), 0.0)
         if self.mu >= 15:
             self.level, self.mu = self.level + 1, 7.5
@@ -36,12 +36,12 @@ class StepSize:
         return self.eta()
 
     def eta(self) -> float:
-        """Return the step."""
+        """Return the current step."""
         return self.eta0 * 2.0**-self.level
 
 
 def updates(U: Array, X: Array, weights: Callable[[Array, Array], Array], eta0: float = 0.5) -> Array:
-    """Return the basis U (n, d) after the rows of X; NaN = missing."""
+    """Return the basis U (n, d) after an update with each row of X; NaN = missing."""
     U, rule, e0, w0 = U.copy(), StepSize(eta0), None, None
     for x in X:
         omega = np.flatnonzero(x == x)
@@ -64,7 +64,7 @@ def updates(U: Array, X: Array, weights: Callable[[Array, Array], Array], eta0: 
 def time_updates(
     U: Array, X: Array, weights: Callable[[Array, Array], Array], repeats: int, eta0: float = 0.5
 ) -> tuple[float, Array]:
-    """Return the seconds an update, the least of the means of all repeats, and the basis reached."""
+    """Return the seconds per update, the least mean of all repeats, and the basis reached."""
     least = np.inf
     for _ in range(repeats):
         start = time.thread_time()

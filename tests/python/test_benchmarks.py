@@ -63,6 +63,8 @@ def test_the_list_says_what_there_is(directory, capsys):
     capsys.readouterr()
     assert start(directory, known) == 0
     one, other = capsys.readouterr().out.splitlines()[1:3]
+    assert start(directory, known, "list") == 0
+    assert one in capsys.readouterr().out
     commit = records.origin(stored(directory, "one-thing"))
     for word in ("one-thing", "Fig. 4  fig:convergence", "The title of one_thing", "done, just made", commit):
         assert word in one
@@ -231,7 +233,7 @@ def test_numpy_numbers_are_stored(directory):
     [
         (("nonsense",), "no experiment is called nonsense; there are: all, fake"),
         (("fake", "--seeds", "0"), "must be a whole number of at least 1, not 0"),
-        (("fake", "--data", "/nowhere"), "the data directory /nowhere is not there"),
+        (("fake", "--data", "/nowhere"), "the data directory /nowhere does not exist"),
         (("fake", "--fast"), "unrecognized arguments: --fast"),
     ],
 )

@@ -1,28 +1,16 @@
-"""The plain NumPy program of benchmarks/speed does the updates of the oracle."""
-
-import importlib.util
-from pathlib import Path
+"""The plain NumPy program of benchmarks/speed makes the same updates as the oracle."""
 
 import numpy as np
 import pytest
 
 import reference
+from benchmarks.speed import plain
 from gasg21.datasets import make_low_rank
-
-PATH = Path(__file__).parents[2] / "benchmarks" / "speed" / "plain.py"
-
-
-@pytest.fixture(scope="module")
-def plain():
-    spec = importlib.util.spec_from_file_location("speed_plain", PATH)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.mark.parametrize("observed", [1.0, 0.7, 0.4])
 @pytest.mark.parametrize("weights", ["lstsq_weights", "normal_weights"])
-def test_plain_numpy_equals_the_oracle(plain, observed, weights):
+def test_plain_numpy_equals_the_oracle(observed, weights):
     problem = make_low_rank(300, 60, 4, outlier_fraction=0.5, observed_fraction=observed, noise=1e-3, random_state=0)
     start = np.linalg.qr(np.random.default_rng(1).normal(size=(60, 4)))[0]
     expected = reference.gasg21(start, problem.data, reference.AdaptiveStepReference())
@@ -31,7 +19,7 @@ def test_plain_numpy_equals_the_oracle(plain, observed, weights):
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
 
 
-def test_samples_with_too_few_entries_are_skipped(plain):
+def test_samples_with_too_few_entries_are_skipped():
     start = np.linalg.qr(np.random.default_rng(1).normal(size=(6, 2)))[0]
     x = np.full((1, 6), np.nan)
     x[0, :2] = 1

@@ -1,0 +1,1 @@
+"""Measurements beyond the paper's experiments; the contract is in ``benchmarks/framework/measurement.py``."""

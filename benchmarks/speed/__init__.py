@@ -1,0 +1,1 @@
+"""Measurements of speed; the contract is in ``benchmarks/framework/measurement.py``."""

@@ -1,0 +1,153 @@
+"""The measurements other than the paper's experiments, and the frame that runs them."""
+
+import os
+from types import SimpleNamespace
+
+import pytest
+from threadpoolctl import threadpool_info
+
+from benchmarks.__main__ import RESULTS, main
+from benchmarks.framework import measurement
+from benchmarks.framework.catalogue import all_experiments, all_measurements, name_of
+from benchmarks.framework.core import n_threads
+from benchmarks.framework.data import MissingData
+from benchmarks.framework.goals import Goals
+from benchmarks.framework.measurement import Run
+
+MEASUREMENTS = all_measurements()
+each = pytest.mark.parametrize("module", MEASUREMENTS, ids=name_of)
+
+
+@pytest.fixture(autouse=True)
+def no_real_data(monkeypatch):
+    monkeypatch.delenv("GASG21_DATA", raising=False)
+
+
+def fake(**changes):
+    """Return a measurement that takes no time and keeps the runs it was given."""
+    runs = []
+
+    def first(run):
+        """Show the first thing."""
+        runs.append(run)
+        run.goals.at_most("the first", 1.0, 2.0)
+
+    def second(run):
+        """Show the second thing."""
+        runs.append(run)
+        run.goals.at_least("the second", 1.0, 2.0, " x")
+
+    entries = {"__name__": "measurements.made_up", "__doc__": "What is made up.\n\nMore.", "TIME": "no time"}
+    return SimpleNamespace(**(entries | {"PARTS": measurement.parts(first, second), "runs": runs} | changes))
+
+
+def start(module, *arguments):
+    return main(["made-up", *arguments], [], [module])
+
+
+def no_data(run):
+    message = "get it from the moon"
+    raise MissingData(message)
+
+
+@each
+def test_the_names_of_a_measurement(module):
+    assert module.__doc__.splitlines()[0].endswith(".")
+    assert module.TIME
+    assert all(measurement.shows(part) for part in module.PARTS.values())
+    assert measurement.parser_of(name_of(module), module).parse_args([]).parts == []
+
+
+@each
+def test_the_readme_has_its_command(module):
+    text = (RESULTS.parent / "README.md").read_text(encoding="utf-8")
+    assert f"| `{name_of(module)}` |" in text
+    for part in module.PARTS:
+        assert f"`{part}`" in text, part
+
+
+def test_no_two_benchmarks_have_one_name():
+    names = [name_of(module) for module in (*all_experiments(), *MEASUREMENTS)]
+    assert len(names) == len({*names, "all", "list", "report"}) - 3
+
+
+def test_the_list_has_the_measurements(capsys):
+    assert main(["list"], [], [fake()]) == 0
+    assert "made-up      What is made up  no time" in capsys.readouterr().out
+
+
+def test_all_parts_run_or_those_named(capsys):
+    module = fake()
+    assert start(module) == 0
+    assert len(module.runs) == 2
+    text = capsys.readouterr().out
+    assert "  ok      the first: 1, goal at most 2\n" in text
+    assert "  MISSED  the second: 1 x, goal at least 2 x\n" in text
+    assert "1 of 2 goals met; missed:\n  the second" in text
+    assert start(module, "first", "--quick") == 0
+    assert len(module.runs) == 3
+    assert module.runs[-1].quick
+    assert "all 1 goals met" in capsys.readouterr().out
+
+
+def test_options_of_its_own_and_what_comes_before_the_parts(tmp_path):
+    prepared = []
+    options = {"--record": {"action": "store_true"}}
+    module = fake(OPTIONS=options, prepare=lambda run: prepared.append(run.options.record))
+    assert start(module, "--record", "--data", str(tmp_path)) == 0
+    assert prepared == [True]
+    assert module.runs[0].data == tmp_path
+
+
+def test_fewer_seeds_in_a_quick_run():
+    assert list(Run().seeds(3, quick=1)) == [0, 1, 2]
+    assert list(Run(quick=True).seeds(3, quick=1)) == [0]
+
+
+def test_missing_data_is_reported_and_the_other_parts_run(capsys):
+    module = fake()
+    module.PARTS["absent"] = no_data
+    assert start(module) == 0
+    assert "absent: not run: get it from the moon" in capsys.readouterr().out
+    assert start(module, "absent") == 1
+
+
+@pytest.mark.parametrize("one", [False, True])
+def test_threads(one, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    found = []
+    look = {"look": lambda run: found.append((os.environ["OMP_NUM_THREADS"], n_threads(), threadpool_info()))}
+    assert start(fake(PARTS=look, ONE_THREAD=one)) == 0
+    ((setting, threads, pools),) = found
+    assert {pool["num_threads"] for pool in pools} <= {1}
+    assert setting == ("1" if one else "7")
+    assert threads == 1 or not one
+    assert os.environ["OMP_NUM_THREADS"] == "7"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("third",), "no part is called third; there are: first, second"),
+        (("--data", "/nowhere"), "the data directory /nowhere does not exist"),
+        (("--fast",), "unrecognized arguments: --fast"),
+    ],
+)
+def test_wrong_arguments(capsys, arguments, message):
+    with pytest.raises(SystemExit) as caught:
+        start(fake(), *arguments)
+    assert caught.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_help_names_the_parts(capsys):
+    with pytest.raises(SystemExit):
+        start(fake(), "--help")
+    text = capsys.readouterr().out
+    assert "python -m benchmarks made-up" in text
+    assert "second               Show the second thing." in text
+
+
+def test_without_goals_there_is_no_summary(capsys):
+    Goals().summary()
+    assert capsys.readouterr().out == ""
