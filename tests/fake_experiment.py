@@ -1,4 +1,4 @@
-"""An experiment that takes no time, for the tests of what runs and shows experiments."""
+"""An experiment that takes no time, for the tests of the code that runs and reports experiments."""
 
 from types import SimpleNamespace
 
@@ -21,8 +21,8 @@ def run(context):
 def claims(results):
     return [
         Claim("The angle falls & falls", "below 1e-3", f"{results['curve'][-1]:.0e}", Verdict.HOLDS),
-        Claim("It is <100 times faster", "100", "7", Verdict.FAILS, "the other is fast too"),
-        Claim("The image shows it", "unknown", "unknown", Verdict.UNCHECKED, "the image is not at hand"),
+        Claim("It is <100 times faster", "100", "7", Verdict.FAILS, "the other is fast, too"),
+        Claim("The image shows it", "unknown", "unknown", Verdict.UNCHECKED, "the image is not available"),
     ]
 
 

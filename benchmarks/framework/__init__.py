@@ -1,1 +1,1 @@
-"""What runs the experiments, keeps their results and writes the report."""
+"""The code that runs the benchmarks, stores their results and writes the report."""

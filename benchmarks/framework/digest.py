@@ -1,4 +1,4 @@
-"""The report in short, as Markdown beside the results: for those who browse the repository."""
+"""The report in short, as Markdown beside the results, for readers of the repository."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def digest(chapters: list[Chapter]) -> str:
-    """Return the experiments with their verdicts and times, the claims that are not seen to hold, and the figures."""
+    """Return the experiments with their verdicts and times, the claims that do not hold or can't be checked, and the figures."""
     claims = [claim for entry in chapters for claim in entry.claims]
     parts = [
         "# The paper's experiments: results",
         "Written by `python -m benchmarks report`, which also makes a page with all figures, tables and claims. "
-        f"O{counts_text(claims)[1:]}.",
+        f"{counts_text(claims)}.",
         "\n".join(sorted({f"- {provenance(entry)}" for entry in chapters if entry.record})),
         experiments_table(chapters),
         "## Claims that do not hold",
@@ -33,14 +33,14 @@ def digest(chapters: list[Chapter]) -> str:
 
 
 def provenance(entry: Chapter) -> str:
-    """Return where results come from."""
+    """Return the commit and the machine of a result."""
     record = entry.record
     quick = "Quick run, small problems: commit" if record["quick"] else "Commit"
     return f"{quick} {records.origin(record)}, {record['machine']['cpu']}, {record['machine']['cores']} cores"
 
 
 def experiments_table(chapters: list[Chapter]) -> str:
-    """Return a row for each experiment: where in the paper, how many claims have which verdict, how long it took."""
+    """Return a row for each experiment: its place in the paper, the number of claims with each verdict, the time."""
     rows = ["| in the paper | experiment | " + " | ".join(verdict.value for verdict in Verdict) + " | time |"]
     rows.append("|---" * (len(Verdict) + 3) + "|")
     for entry in chapters:
@@ -53,11 +53,11 @@ def experiments_table(chapters: list[Chapter]) -> str:
 
 
 def with_verdict(chapters: list[Chapter], verdict: Verdict) -> list[str]:
-    """Return the claims with this verdict, with the reason."""
+    """Return the claims with this verdict: experiment, number of the claim, text and reason."""
     return [
-        f"- `{entry.name}`: {closed(claim.sentence)} Paper: {closed(claim.paper)} Ours: {closed(claim.ours or '-')} {plain(claim.reason)}".strip()
+        f"- `{entry.name}` {number}: {closed(claim.sentence)} Paper: {closed(claim.paper)} Ours: {closed(claim.ours or '-')} {plain(claim.reason)}".strip()
         for entry in chapters
-        for claim in entry.claims
+        for number, claim in enumerate(entry.claims, 1)
         if claim.verdict is verdict
     ]
 
@@ -68,7 +68,7 @@ def closed(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Return a text without what Markdown would take for its own."""
+    """Return a text on one line, with the special characters of Markdown escaped."""
     for sign in "\\`*_[]<>|":
         text = text.replace(sign, "\\" + sign)
     return " ".join(text.split())

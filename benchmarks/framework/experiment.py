@@ -1,6 +1,6 @@
-"""What an experiment is: a module in ``benchmarks/experiments`` with the names of `Experiment`, and what it hands over.
+"""An experiment: a module in ``benchmarks/experiments`` with the names of `Experiment`, and the types of its results.
 
-A module whose name begins with an underscore is a helper of the others and no experiment.
+A module whose name begins with an underscore is a helper and no experiment.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Cell = str | float | None
 
 
 class Verdict(str, Enum):
-    """Whether a claim of the paper is seen in our results."""
+    """Whether our results support a claim."""
 
     HOLDS = "holds"
     FAILS = "does not hold"
@@ -27,14 +27,17 @@ class Verdict(str, Enum):
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the paper, or one of our own, its value there, ours, and the verdict computed from the results."""
+    """A sentence of the paper or of ours, the value in the paper, our value, and the verdict computed from the results.
+
+    A claim is identified by its experiment and its number there: wording may change, the order must not.
+    """
 
     text: str
     paper: str
     ours: str
     verdict: Verdict
-    reason: str = ""  # why it can't be checked, or why it likely fails
-    own: bool = False  # not said in the paper: what we ask of it besides
+    reason: str = ""  # why it can't be checked, or why it probably fails
+    own: bool = False  # a claim that the paper does not make
 
     def __post_init__(self) -> None:
         if self.verdict is Verdict.UNCHECKED and not self.reason:
@@ -43,13 +46,13 @@ class Claim:
 
     @property
     def sentence(self) -> str:
-        """Return the text, marked where it is not the paper's."""
-        return f"{self.text} [ours, not said in the paper]" if self.own else self.text
+        """Return the text, marked if the claim is not one of the paper."""
+        return f"{self.text} [ours, not in the paper]" if self.own else self.text
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of text or numbers; the paper's value and ours stand in neighbouring columns."""
+    """Rows of text or numbers; the value of the paper and ours are in neighbouring columns."""
 
     title: str
     columns: list[str]
@@ -65,7 +68,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Context:
-    """What a run is given."""
+    """The input of a run."""
 
     quick: bool
     seeds: int
@@ -73,30 +76,30 @@ class Context:
     say: Callable[[str], None]  # prints a line of progress
 
     def seed(self, i: int) -> int:
-        """Return the i-th seed; no setting was chosen on these."""
+        """Return the i-th seed; no setting was chosen on these seeds."""
         return 90_000 + i
 
 
 class Experiment(Protocol):
-    """The names of an experiment's module; its docstring says what it shows, in its first line as one sentence."""
+    """The names of an experiment's module; the first line of its docstring says what it shows, as one sentence."""
 
     __name__: str
     __doc__: str
     __file__: str
     LABELS: tuple[str, ...]  # of the paper's figures and tables
     TITLE: str
-    DATA: tuple[str, ...]  # data sets that it needs: "hopkins155", "faces"
-    SEEDS: int  # of a full run; a quick one has at most two
+    DATA: tuple[str, ...]  # the data sets that it needs: "hopkins155", "faces"
+    SEEDS: int  # number of seeds of a full run; a quick run has at most two
     SETTINGS: dict[str, Any]
 
     def run(self, context: Context) -> dict[str, Any]:
-        """Return plain lists, floats and strings; the same keys in quick mode."""
+        """Return plain lists, floats and strings; quick mode has the same keys."""
 
     def claims(self, results: dict[str, Any]) -> list[Claim]:
-        """Return the paper's claims, judged by the results alone."""
+        """Return the claims, judged by the results alone; new ones go to the end."""
 
     def figures(self, results: dict[str, Any]) -> dict[str, Figure]:
-        """Return file stem -> figure, laid out as in the paper; ``figure.set_label`` sets its caption."""
+        """Return figures by the stem of their file, laid out as in the paper; ``figure.set_label`` sets the caption."""
 
     def tables(self, results: dict[str, Any]) -> list[Table]:
-        """Return the tables, the paper's numbers beside ours."""
+        """Return the tables, with the numbers of the paper beside ours."""

@@ -1,4 +1,4 @@
-"""The report as HTML; everything that is text goes through `escape`."""
+"""The report as HTML; all text goes through `escape`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 STYLE = Path(__file__).with_name("report.css")
 CLASSES = {Verdict.HOLDS: "holds", Verdict.FAILS: "fails", Verdict.UNCHECKED: "unchecked"}
-TITLE = "The GASG21 paper, remade"
+TITLE = "The experiments of the GASG21 paper, repeated"
 
 
 def render(chapters: list[Chapter]) -> str:
@@ -35,9 +35,9 @@ def render(chapters: list[Chapter]) -> str:
 <body>
 <header>
 <h1>{TITLE}</h1>
-<p>Every figure and table, and the claims about them, of J. He and Y. Zhang, “Adaptive Stochastic Gradient Descent on the Grassmannian for
-Robust Low-Rank Subspace Recovery and Clustering” (arXiv:1412.4044), run again. <em>Paper mode</em> is the paper's
-algorithm (<code>scaling=False, polish=False</code>, of K subspaces also <code>init="farthest"</code>), <em>scaled</em> the defaults of gasg21.</p>
+<p>All figures and tables, and the claims about them, of J. He and Y. Zhang, “Adaptive Stochastic Gradient Descent on the Grassmannian for
+Robust Low-Rank Subspace Recovery and Clustering” (arXiv:1412.4044), repeated. <em>Paper mode</em> is the paper's
+algorithm (<code>scaling=False, polish=False</code>, for K subspaces also <code>init="farthest"</code>), <em>scaled</em> is the default of gasg21.</p>
 {notice(chapters)}
 </header>
 <main>
@@ -50,25 +50,25 @@ algorithm (<code>scaling=False, polish=False</code>, of K subspaces also <code>i
 
 
 def notice(chapters: list[Chapter]) -> str:
-    """Return a warning where results are of a quick run or of a tree with changes."""
+    """Return a warning if results are from a quick run or from several commits."""
     done = [entry.record for entry in chapters if entry.record and not entry.problem]
     texts = []
     if any(record["quick"] for record in done):
         texts.append(
-            "From a quick run: small problems and few seeds. The numbers are not to be held against the paper's."
+            "From a quick run: small problems and few seeds. Do not compare the numbers with those of the paper."
         )
     if len({record["commit"] for record in done}) > 1:
-        texts.append("The results are from more than one commit; each says which.")
+        texts.append("The results are from more than one commit; each experiment names its own.")
     return "".join(f'<p class="notice">{text}</p>\n' for text in texts)
 
 
 def overview(chapters: list[Chapter]) -> str:
-    """Return the counts of the verdicts, the experiments with theirs, and all claims."""
+    """Return the number of each verdict, the experiments, and all claims."""
     claims = [claim for entry in chapters for claim in entry.claims]
     counts = "".join(f"<li><b>{count(claims, verdict)}</b> {verdict_text(verdict)}</li>" for verdict in Verdict)
     groups = "".join(
         f'<tr class="group"><th colspan="4">{link(entry)}</th></tr>\n'
-        + "".join(claim_row(claim, with_reason=False) for claim in entry.claims)
+        + "".join(claim_row(claim) for claim in entry.claims)
         for entry in chapters
         if entry.claims
     )
@@ -76,13 +76,13 @@ def overview(chapters: list[Chapter]) -> str:
 <ul class="counts">{counts}</ul>
 {contents(chapters)}
 <h2 id="claims">All claims</h2>
-<p>What the paper says, judged in paper mode and, where it is marked so, for the defaults of gasg21.</p>
+<p>The claims of the paper, judged in paper mode and, where marked, for the defaults of gasg21.</p>
 <div class="summary">{claims_table(groups)}</div>
 """
 
 
 def contents(chapters: list[Chapter]) -> str:
-    """Return a table of the experiments: how many claims hold, or why it was not run."""
+    """Return a table of the experiments: the number of claims with each verdict, or why it was not run."""
     rows = []
     for entry in chapters:
         problem = f'<span class="reason">{escape(entry.problem)}</span>' if entry.problem else ""
@@ -95,7 +95,7 @@ def contents(chapters: list[Chapter]) -> str:
 
 
 def count(claims: list[Claim], verdict: Verdict) -> int:
-    """Return how many claims have this verdict."""
+    """Return the number of claims with this verdict."""
     return sum(claim.verdict is verdict for claim in claims)
 
 
@@ -105,27 +105,28 @@ def link(entry: Chapter) -> str:
 
 
 def verdict_text(verdict: Verdict) -> str:
-    """Return a verdict as sign and word; the colour only repeats them."""
+    """Return a verdict as sign and word; the colour adds nothing to them."""
     return f'<span class="verdict {CLASSES[verdict]}">{SIGNS[verdict]} <span>{escape(verdict.value)}</span></span>'
 
 
-def claim_row(claim: Claim, with_reason: bool = True) -> str:
-    """Return a claim as a row."""
-    reason = f'<span class="reason">{escape(claim.reason)}</span>' if claim.reason and with_reason else ""
+def claim_row(claim: Claim, anchor: str = "") -> str:
+    """Return a claim as a row; with an anchor, in the section of its experiment, also the reason."""
+    reason = f'<span class="reason">{escape(claim.reason)}</span>' if claim.reason and anchor else ""
+    name = f' id="{anchor}"' if anchor else ""
     return (
-        f'<tr><td>{escape(claim.sentence)}</td><td data-name="paper">{escape(claim.paper)}</td>'
+        f'<tr{name}><td>{escape(claim.sentence)}</td><td data-name="paper">{escape(claim.paper)}</td>'
         f'<td data-name="ours">{escape(claim.ours or "-")}</td><td>{verdict_text(claim.verdict)}{reason}</td></tr>\n'
     )
 
 
 def claims_table(rows: str) -> str:
-    """Return the table round rows of claims."""
+    """Return the table with these rows of claims."""
     head = "<thead><tr><th>claim</th><th>paper</th><th>ours</th><th>verdict</th></tr></thead>"
     return f'<div class="box"><table class="claims">{head}<tbody>\n{rows}</tbody></table></div>'
 
 
 def section(entry: Chapter) -> str:
-    """Return all of one experiment."""
+    """Return the section of one experiment."""
     experiment = entry.experiment
     shows, _, more = experiment.__doc__.strip().partition("\n")
     paragraphs = "".join(f"<p>{prose(text.strip())}</p>\n" for text in more.split("\n\n") if text.strip())
@@ -134,7 +135,8 @@ def section(entry: Chapter) -> str:
     body += "".join(figure(image) for image in entry.pictures)
     body += "".join(numbers(table) for table in entry.tables)
     if entry.claims:
-        body += f"<h3>Claims</h3>\n{claims_table(''.join(claim_row(claim) for claim in entry.claims))}\n"
+        rows = "".join(claim_row(claim, f"{entry.name}-{number}") for number, claim in enumerate(entry.claims, 1))
+        body += f"<h3>Claims</h3>\n{claims_table(rows)}\n"
     return f"""<section id="{entry.name}">
 <h2>{escape(experiment.TITLE)}</h2>
 <p class="soft">{places_of(experiment)} of the paper ({labels})</p>
@@ -147,12 +149,12 @@ def section(entry: Chapter) -> str:
 
 
 def prose(text: str) -> str:
-    """Return a docstring's text, with what stands in backticks as code."""
+    """Return the text of a docstring, with the parts in backticks as code."""
     return re.sub(r"(`+)(.+?)\1", r"<code>\2</code>", escape(text))
 
 
 def figure(image: Picture) -> str:
-    """Return a figure with its caption, as large as it was drawn."""
+    """Return a figure with its caption, in the size in which it was drawn."""
     size = f'width="{image.width}" height="{image.height}"'
     picture = f'<img src="{image.address}" {size} alt="{escape(image.alternative)}">'
     kind = ' class="wide"' if image.width > 700 else ""
@@ -161,7 +163,7 @@ def figure(image: Picture) -> str:
 
 
 def numbers(table: Table) -> str:
-    """Return a table; a column of numbers is set to the right."""
+    """Return a table; columns of numbers are right-aligned."""
     kinds = ["number" if all(is_number(row[i]) for row in table.rows) else "text" for i in range(len(table.columns))]
     head = "".join(f'<th class="{kind}">{escape(name)}</th>' for kind, name in zip(kinds, table.columns, strict=True))
     rows = "".join(
@@ -178,7 +180,7 @@ def numbers(table: Table) -> str:
 
 
 def is_number(value: Cell) -> bool:
-    """Tell whether a cell is a number, perhaps with a sign or a unit, or nothing in the place of one."""
+    """Return whether a cell is empty or a number, perhaps with a sign or a unit."""
     return not isinstance(value, str) or bool(re.match(r"[-<>≤≥~]?\s?\d.{0,8}$", value))
 
 

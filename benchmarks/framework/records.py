@@ -1,4 +1,4 @@
-"""A result and where it comes from: one small JSON file for each experiment."""
+"""Results and their origin: one small JSON file for each experiment."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from benchmarks.framework.experiment import Experiment
 
 ROOT = Path(__file__).parents[2]
 Record = dict[str, Any]
-PICTURES = "images"  # the key of results that show the data, which may not be passed on
+PICTURES = "images"  # the key of results that show the data itself, which must not be published
 
 
 @functools.cache
 def machine() -> dict[str, Any]:
-    """Return the processor and the number of its cores."""
+    """Return the processor and its number of cores."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
     models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
@@ -36,7 +36,7 @@ def machine() -> dict[str, Any]:
 
 @functools.cache
 def versions() -> dict[str, str]:
-    """Return the versions of what the times and the digits depend on."""
+    """Return the versions of the packages that times and digits depend on."""
     packages = {name: importlib.metadata.version(name) for name in ("numpy", "scipy", "scikit-learn")}
     libraries = sorted(
         {f"{pool['internal_api']} {pool['version']}" for pool in threadpool_info() if pool["user_api"] == "blas"}
@@ -45,7 +45,7 @@ def versions() -> dict[str, str]:
 
 
 def git(*arguments: str) -> str | None:
-    """Return what git prints, or None where there is no repository."""
+    """Return the output of git, or None if there is no repository."""
     try:
         return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
@@ -54,7 +54,7 @@ def git(*arguments: str) -> str | None:
 
 @functools.cache
 def commit() -> dict[str, Any]:
-    """Return the commit and whether anything but results has changed since, as the run began."""
+    """Return the commit at the start of the run, and whether any file but the results differs from it."""
     return {
         "commit": git("rev-parse", "HEAD"),
         "dirty": bool(git("status", "--porcelain", "--", ".", ":!benchmarks/results")),
@@ -62,7 +62,7 @@ def commit() -> dict[str, Any]:
 
 
 def source(experiment: Experiment) -> str:
-    """Return a digest of what a result depends on: the installed gasg21, the experiment's file and the shared helpers."""
+    """Return a digest of the code that a result depends on: the installed gasg21, the experiment and the shared helpers."""
     package = Path(gasg21.__file__).parent
     files = [*sorted(package.rglob("*.py")), COMPILED]
     files += [Path(experiment.__file__), *sorted((ROOT / "benchmarks" / "experiments").glob("_*.py"))]
@@ -71,7 +71,7 @@ def source(experiment: Experiment) -> str:
 
 
 def settings(experiment: Experiment, quick: bool, seeds: int | None) -> Record:
-    """Return what decides whether a stored result is still the answer."""
+    """Return the values that must be equal for a stored result to be kept."""
     count = seeds or (min(2, experiment.SEEDS) if quick else experiment.SEEDS)
     return {
         "quick": quick,
@@ -84,22 +84,22 @@ def settings(experiment: Experiment, quick: bool, seeds: int | None) -> Record:
 
 
 def plain(value: Any) -> Any:
-    """Return the value as it comes back from a JSON file; NumPy's numbers and arrays become Python's."""
+    """Return the value as it is read back from a JSON file; NumPy numbers and arrays become those of Python."""
     return json.loads(json.dumps(value, default=lambda entry: entry.tolist()))
 
 
 def path_of(experiment: Experiment, directory: Path) -> Path:
-    """Return the file of an experiment's result."""
+    """Return the file with the result of an experiment."""
     return directory / f"{name_of(experiment)}.json"
 
 
 def pictures_of(experiment: Experiment, directory: Path) -> Path:
-    """Return the file beside it with what shows the data; git ignores it."""
+    """Return the file beside it with the pictures of the data; git ignores it."""
     return directory / f"{name_of(experiment)}.pictures.json"
 
 
 def load(experiment: Experiment, directory: Path) -> Record | None:
-    """Return the stored record, if there is one, with its pictures where they are at hand."""
+    """Return the stored record or None, with its pictures if they are available."""
     path, pictures = path_of(experiment, directory), pictures_of(experiment, directory)
     if not path.exists():
         return None
@@ -110,12 +110,12 @@ def load(experiment: Experiment, directory: Path) -> Record | None:
 
 
 def without_pictures(results: Record) -> Record:
-    """Return what may be passed on."""
+    """Return the results that may be published."""
     return {key: value for key, value in results.items() if key != PICTURES}
 
 
 def save(experiment: Experiment, directory: Path, record: Record) -> Path:
-    """Write the record; a run that is stopped meanwhile leaves the old one. Pictures get a file of their own."""
+    """Write the record, pictures to a file of their own; an interruption leaves the old record intact."""
     path = path_of(experiment, directory)
     directory.mkdir(parents=True, exist_ok=True)
     results = record.get("results") or {}
@@ -130,12 +130,12 @@ def save(experiment: Experiment, directory: Path, record: Record) -> Path:
 
 
 def now() -> datetime:
-    """Return the time, in UTC, to the second."""
+    """Return the current time in UTC, in whole seconds."""
     return datetime.now(timezone.utc).replace(microsecond=0)
 
 
 def age(record: Record) -> str:
-    """Return how old a record is, in words."""
+    """Return the age of a record in words."""
     seconds = (now() - datetime.fromisoformat(record["date"])).total_seconds()
     for unit, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
         if seconds >= length:
@@ -145,5 +145,5 @@ def age(record: Record) -> str:
 
 
 def origin(record: Record) -> str:
-    """Return the commit in short, marked where the tree had changes."""
+    """Return the short commit, marked if the tree had changes."""
     return f"{(record['commit'] or 'no commit')[:10]}{' with changes' if record['dirty'] else ''}"

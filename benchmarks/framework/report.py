@@ -1,4 +1,4 @@
-"""Writes one self-contained page from the stored results: the claims, then each figure and table beside the paper's."""
+"""Write one self-contained page from the stored results: the claims, then each figure and table beside those of the paper."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DPI = 150
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure as PNG, with its caption and what is in it for those who can't see it."""
+    """A figure as PNG, with its caption and an alternative text."""
 
     stem: str
     png: bytes
@@ -32,13 +32,13 @@ class Picture:
 
     @property
     def address(self) -> str:
-        """Return the picture itself as an address, so that the page needs no other file."""
+        """Return the picture as a data URL, so that the page needs no other file."""
         return "data:image/png;base64," + base64.b64encode(self.png).decode()
 
 
 @dataclass
 class Chapter:
-    """All that the page says of one experiment."""
+    """The content of the page for one experiment."""
 
     experiment: Experiment
     record: Record | None
@@ -46,7 +46,7 @@ class Chapter:
     claims: list[Claim] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
     pictures: list[Picture] = field(default_factory=list)
-    files: list[Picture] = field(default_factory=list)  # the same, without what may not be passed on
+    files: list[Picture] = field(default_factory=list)  # the same, without data that must not be published
 
     @property
     def name(self) -> str:
@@ -55,10 +55,10 @@ class Chapter:
 
 
 def picture(stem: str, figure, experiment: Experiment) -> Picture:
-    """Draw a figure; the caption is its label, or else where it is in the paper."""
+    """Draw a figure; the caption is its label, or else its place in the paper."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=DPI, facecolor="white", pil_kwargs={"optimize": True})
-    caption = figure.get_label() or f"{places_of(experiment)} of the paper, remade: {experiment.TITLE}"
+    caption = figure.get_label() or f"{places_of(experiment)} of the paper, repeated: {experiment.TITLE}"
     panels = [panel(axes) for axes in figure.axes]
     alternative = f"{caption.rstrip('.')}. Panels: " + "; ".join(text for text in panels if text) + "."
     width, height = (round(100 * inches) for inches in figure.get_size_inches())
@@ -66,7 +66,7 @@ def picture(stem: str, figure, experiment: Experiment) -> Picture:
 
 
 def panel(axes) -> str:
-    """Return a panel's title and axes in words."""
+    """Return the title and the axes of a panel in words."""
     against = f"{axes.get_ylabel()} against {axes.get_xlabel()}" if axes.get_ylabel() and axes.get_xlabel() else ""
     return ", ".join(text for text in (axes.get_title(), against) if text).replace("\n", " ")
 
@@ -77,7 +77,7 @@ def pictures_of(experiment: Experiment, results: Record) -> list[Picture]:
 
 
 def chapter(experiment: Experiment, directory: Path) -> Chapter:
-    """Return what is to be said of an experiment; an error in its figures or claims becomes its problem."""
+    """Return the chapter of an experiment; an error in its figures or claims is reported as its problem."""
     record = records.load(experiment, directory)
     if record is None:
         return Chapter(experiment, None, "not run: no result is stored")
@@ -95,7 +95,7 @@ def chapter(experiment: Experiment, directory: Path) -> Chapter:
 
 
 def write(known: list[Experiment], directory: Path, output: Path) -> int:
-    """Write the page and the figures; 1 if there is no result or an experiment failed."""
+    """Write the page, the digest and the figures; return 1 if there is no result or an experiment failed."""
     chapters = [chapter(experiment, directory) for experiment in known]
     shown = [entry for entry in chapters if not entry.problem]
     if not shown:

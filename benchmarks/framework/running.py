@@ -1,4 +1,4 @@
-"""Runs experiments one after the other, keeps their results, goes on after a failure."""
+"""Run experiments one after the other, store their results, and continue after a failure."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ DONE, FAILED, NOT_RUN = "done", "failed", "not run"
 
 @dataclass(frozen=True)
 class Options:
-    """How to run."""
+    """Options of a run."""
 
     results: Path
     quick: bool = False
     seeds: int | None = None
     data: Path | None = None
     again: bool = False
-    budget: float | None = None  # seconds after which no further experiment is begun
+    budget: float | None = None  # seconds after which no further experiment starts
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one experiment ended: done, kept (its result was there), failed or not run."""
+    """How one experiment ended: done, kept (its result was stored), failed or not run."""
 
     name: str
     state: str
@@ -44,7 +44,7 @@ class Outcome:
 
 
 def run_all(chosen: list[Experiment], options: Options) -> list[Outcome]:
-    """Run the experiments in turn, with progress."""
+    """Run the experiments one after the other and print the progress."""
     begin = time.perf_counter()
     outcomes = []
     for number, experiment in enumerate(chosen, 1):
@@ -61,16 +61,16 @@ def run_all(chosen: list[Experiment], options: Options) -> list[Outcome]:
 
 
 def run_one(experiment: Experiment, options: Options, spent: float) -> Outcome:
-    """Run one experiment unless its result is there, store the result, print claims and tables."""
+    """Run one experiment unless its result is stored; store the result, print claims and tables."""
     name = name_of(experiment)
     wanted = records.settings(experiment, options.quick, options.seeds)
     stored = records.load(experiment, options.results)
     if stored and not options.again and is_answer(stored, wanted):
-        return Outcome(name, "kept", f"its result is there ({records.age(stored)}); --again runs it again")
+        return Outcome(name, "kept", f"its result is stored ({records.age(stored)}); --again runs it again")
     if options.budget is not None and spent >= options.budget:
-        return Outcome(name, NOT_RUN, f"the {options.budget:g} seconds for all were spent")
+        return Outcome(name, NOT_RUN, f"the budget of {options.budget:g} seconds is spent")
     record = {"name": name, **records.commit(), **wanted, **measured(experiment, options, wanted["seeds"])}
-    # What can't be run says nothing against a result that is there.
+    # A run without its data must not replace a result.
     if record["state"] != NOT_RUN or not stored or stored["state"] != DONE:
         path = records.save(experiment, options.results, record)
         print(f"{path}: {path.stat().st_size / 1000:.0f} kB")
@@ -78,18 +78,18 @@ def run_one(experiment: Experiment, options: Options, spent: float) -> Outcome:
         return Outcome(name, record["state"], record["reason"], record["duration"])
     try:
         return Outcome(name, DONE, present(experiment, record["results"]), record["duration"])
-    except Exception as error:  # the result is kept; what it shows can be mended later
+    except Exception as error:  # the result is stored; its claims can be corrected later
         traceback.print_exc(file=sys.stdout)
         return Outcome(name, FAILED, f"its claims or tables: {summary(error)}", record["duration"])
 
 
 def is_answer(stored: records.Record, wanted: records.Record) -> bool:
-    """Tell whether a stored record is a finished run of the same source and settings on the same machine."""
+    """Return whether a stored record is a finished run with the same source, settings and machine."""
     return stored["state"] == DONE and all(stored.get(key) == value for key, value in wanted.items())
 
 
 def measured(experiment: Experiment, options: Options, seeds: int) -> records.Record:
-    """Run it, one thread for all methods alike, and return state, results or reason, date and duration."""
+    """Run it with one thread for all methods; return state, results or reason, date and duration."""
     begin = time.perf_counter()
 
     def say(line: str) -> None:
@@ -101,7 +101,7 @@ def measured(experiment: Experiment, options: Options, seeds: int) -> records.Re
         outcome = {"state": DONE, "results": records.plain(results)}
     except MissingData as missing:
         outcome = {"state": NOT_RUN, "reason": str(missing)}
-    except Exception as error:  # whatever it is, the others go on
+    except Exception as error:  # the other experiments go on
         traceback.print_exc(file=sys.stdout)
         outcome = {"state": FAILED, "reason": summary(error), "traceback": traceback.format_exc()}
     seconds = round(time.perf_counter() - begin, 2)
@@ -109,12 +109,12 @@ def measured(experiment: Experiment, options: Options, seeds: int) -> records.Re
 
 
 def summary(error: Exception) -> str:
-    """Return an error in one line."""
+    """Return an error as one line."""
     return traceback.format_exception_only(error)[-1].strip()
 
 
 def present(experiment: Experiment, results: dict) -> str:
-    """Print claims and tables; return how many claims hold."""
+    """Print tables and claims; return the number of claims with each verdict, in words."""
     claims = experiment.claims(results)
     for table in experiment.tables(results):
         print("\n" + table_text(table))

@@ -1,4 +1,4 @@
-"""Claims and tables as plain text, and numbers as they are shown everywhere."""
+"""Claims and tables as plain text, and the format of numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SIGNS = {Verdict.HOLDS: "✓", Verdict.FAILS: "✗", Verdict.UNCHECKED: "?"}
 
 
 def cell(value: Cell) -> str:
-    """Return a cell as text: numbers to three digits, nothing as a dash."""
+    """Return a cell as text: numbers with three digits, an empty cell as a dash."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "-"
     if isinstance(value, float):
@@ -28,7 +28,7 @@ def duration(seconds: float) -> str:
 
 
 def grid(columns: list[str], rows: list[list[str]]) -> str:
-    """Return rows under their headings, in columns as wide as they need."""
+    """Return rows under their headings, in aligned columns."""
     lines = [columns, *rows]
     widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
     return "\n".join(
@@ -43,14 +43,14 @@ def table_text(table: Table) -> str:
 
 
 def claim_text(claim: Claim) -> str:
-    """Return a claim, the paper's value, ours and the verdict."""
+    """Return a claim, the value of the paper, ours and the verdict."""
     verdict = claim.verdict.value + (f": {claim.reason}" if claim.reason else "")
     facts = f"   paper: {claim.paper}\n   ours:  {claim.ours or '-'}\n   {verdict}"
     return f"{SIGNS[claim.verdict]}  {claim.sentence}\n{facts}"
 
 
 def counts_text(claims: list[Claim]) -> str:
-    """Return how many claims hold, do not hold, can't be checked."""
+    """Return the number of claims that hold, do not hold, can't be checked."""
     counts = {verdict: sum(claim.verdict is verdict for claim in claims) for verdict in Verdict}
-    words = {Verdict.HOLDS: "hold", Verdict.FAILS: "do not", Verdict.UNCHECKED: "can't be checked"}
-    return f"of {len(claims)} claims " + ", ".join(f"{counts[verdict]} {word}" for verdict, word in words.items())
+    words = {Verdict.HOLDS: "hold", Verdict.FAILS: "do not hold", Verdict.UNCHECKED: "can't be checked"}
+    return f"{len(claims)} claims: " + ", ".join(f"{counts[verdict]} {word}" for verdict, word in words.items())

@@ -1,4 +1,4 @@
-"""What runs the experiments of the paper: it lists, keeps results, goes on after a failure."""
+"""The command that lists and runs the experiments of the paper, stores results and continues after a failure."""
 
 import json
 import os
@@ -31,7 +31,7 @@ class Counted:
 
 
 def no_data(context):
-    message = "faces.npz is not there: get it from the moon"
+    message = "faces.npz was not found: get it from the moon"
     raise MissingData(message)
 
 
@@ -57,7 +57,7 @@ def stored(directory, name="fake"):
     return json.loads((directory / f"{name}.json").read_text(encoding="utf-8"))
 
 
-def test_the_list_says_what_there_is(directory, capsys):
+def test_the_list_of_experiments(directory, capsys):
     known = [fake("one_thing"), fake("other", "tbl:hopkins_free", DATA=("hopkins155",))]
     assert start(directory, known, "one-thing") == 0
     capsys.readouterr()
@@ -72,7 +72,7 @@ def test_the_list_says_what_there_is(directory, capsys):
         assert word in other
 
 
-def test_a_result_says_where_it_comes_from(directory):
+def test_a_result_names_its_origin(directory):
     assert start(directory, [fake()], "fake", "--seeds", "3") == 0
     record = stored(directory)
     assert record["name"] == "fake"
@@ -89,7 +89,7 @@ def test_a_result_says_where_it_comes_from(directory):
     assert records.age(record) == "just made"
 
 
-def test_all_methods_have_one_thread(directory):
+def test_all_methods_use_one_thread(directory):
     threads = []
 
     def look(context):
@@ -100,10 +100,10 @@ def test_all_methods_have_one_thread(directory):
     assert set(threads) == {1}
 
 
-def test_what_the_paper_does_not_say_is_marked(directory, capsys):
+def test_claims_that_the_paper_does_not_make_are_marked(directory, capsys):
     own = Claim("We go further", "not stated", "far", Verdict.HOLDS, own=True)
     start(directory, [fake(claims=lambda results: [own])], "fake")
-    assert "✓  We go further [ours, not said in the paper]" in capsys.readouterr().out
+    assert "✓  We go further [ours, not in the paper]" in capsys.readouterr().out
 
 
 def test_the_number_of_seeds(directory):
@@ -119,19 +119,19 @@ def test_claims_and_tables_are_printed(directory, capsys):
     text = capsys.readouterr().out
     for line in ("✓  The angle falls & falls", "paper: below 1e-3", "ours:  1e-04"):
         assert line in text
-    assert "does not hold: the other is fast too" in text
+    assert "does not hold: the other is fast, too" in text
     assert "  Q  LBF, paper  LBF, ours  LRR, paper" in text
     assert "  3  0.123       -          12345       1e-09      none             3" in text
-    assert "done: of 3 claims 1 hold, 1 do not, 1 can't be checked" in text
+    assert "done: 3 claims: 1 hold, 1 do not hold, 1 can't be checked" in text
 
 
-def test_a_result_that_is_there_is_kept(directory, capsys):
+def test_a_stored_result_is_kept(directory, capsys):
     counted = Counted()
     known = [fake(run=counted)]
     start(directory, known, "fake")
     start(directory, known, "fake")
     assert len(counted.contexts) == 1
-    assert "kept: its result is there" in capsys.readouterr().out
+    assert "kept: its result is stored" in capsys.readouterr().out
     start(directory, known, "fake", "--again")
     assert len(counted.contexts) == 2
 
@@ -148,7 +148,7 @@ def test_a_result_that_is_there_is_kept(directory, capsys):
         pytest.param(lambda record: record.update(state="failed"), id="failed"),
     ],
 )
-def test_a_result_of_something_else_is_not_kept(directory, change):
+def test_a_result_of_another_run_is_not_kept(directory, change):
     counted = Counted()
     experiment = fake(run=counted)
     start(directory, [experiment], "fake")
@@ -159,7 +159,7 @@ def test_a_result_of_something_else_is_not_kept(directory, change):
     assert len(counted.contexts) == 2
 
 
-def test_the_source_is_that_of_the_experiment(tmp_path):
+def test_the_digest_covers_the_experiment(tmp_path):
     file = tmp_path / "fake.py"
     file.write_text("1")
     first = records.source(fake(__file__=str(file)))
@@ -168,7 +168,7 @@ def test_the_source_is_that_of_the_experiment(tmp_path):
     assert records.source(fake(__file__=str(file))) != first
 
 
-def test_a_failure_is_recorded_and_the_others_go_on(directory, capsys):
+def test_a_failure_is_recorded_and_the_others_run(directory, capsys):
     counted = Counted()
     known = [fake("bad", run=broken), fake("good", run=counted)]
     assert start(directory, known, "all") == 1
@@ -179,32 +179,32 @@ def test_a_failure_is_recorded_and_the_others_go_on(directory, capsys):
     text = capsys.readouterr().out
     assert "1 of 2: bad" in text
     assert "2 of 2: good" in text
-    # The failed one is tried again, the other is kept.
+    # The failed one runs again, the other is kept.
     assert start(directory, [fake("bad"), fake("good", run=counted)], "all") == 0
     assert len(counted.contexts) == 1
 
 
-def test_results_outlive_claims_that_fail(directory):
+def test_results_are_stored_even_if_the_claims_fail(directory):
     assert start(directory, [fake(claims=broken)], "fake") == 1
     assert stored(directory)["state"] == "done"
 
 
-def test_missing_data_is_said_and_not_a_failure_of_all(directory, capsys):
+def test_missing_data_is_reported_and_no_failure(directory, capsys):
     known = [fake("faces", DATA=("faces",), run=no_data), fake("good")]
     assert start(directory, known, "all") == 0
-    assert "not run: faces.npz is not there: get it from the moon" in capsys.readouterr().out
+    assert "not run: faces.npz was not found: get it from the moon" in capsys.readouterr().out
     assert stored(directory, "faces")["state"] == "not run"
     assert start(directory, known, "faces") == 1
 
 
-def test_missing_data_leaves_an_older_result(directory):
+def test_missing_data_keeps_an_older_result(directory):
     start(directory, [fake()], "fake")
     before = stored(directory)
     assert start(directory, [fake(run=no_data)], "fake", "--again") == 1
     assert stored(directory) == before
 
 
-def test_data_is_handed_on(directory, tmp_path, monkeypatch):
+def test_the_data_directory_reaches_the_experiment(directory, tmp_path, monkeypatch):
     counted = Counted()
     known = [fake(run=counted)]
     monkeypatch.setenv("GASG21_DATA", str(tmp_path))
@@ -217,7 +217,7 @@ def test_data_is_handed_on(directory, tmp_path, monkeypatch):
 
 def test_the_budget_ends_the_run(directory, capsys):
     assert start(directory, [fake("one"), fake("two")], "all", "--budget", "0") == 0
-    assert capsys.readouterr().out.count("not run: the 0 seconds for all were spent") == 2
+    assert capsys.readouterr().out.count("not run: the budget of 0 seconds is spent") == 2
     assert not directory.exists()
 
 
@@ -251,7 +251,7 @@ def test_quick_results_never_overwrite_the_committed_ones(tmp_path, monkeypatch)
     assert not (ROOT / "benchmarks" / "results" / "fake.json").exists()
 
 
-def test_what_makes_no_sense_is_refused():
+def test_invalid_claims_and_tables_are_refused():
     with pytest.raises(ValueError, match="needs a reason"):
         Claim("text", "paper", "ours", Verdict.UNCHECKED)
     with pytest.raises(ValueError, match="2 columns, but a row has 1"):
@@ -264,7 +264,7 @@ def test_the_real_command():
     assert "result in benchmarks/results" in child.stdout
 
 
-def test_pictures_of_the_data_are_kept_apart_and_not_drawn_into_files(directory):
+def test_pictures_of_the_data_are_stored_apart_and_not_drawn_into_files(directory):
     def figures(results):
         drawn.append(records.PICTURES in results)
         return fake().figures(results)
@@ -275,7 +275,7 @@ def test_pictures_of_the_data_are_kept_apart_and_not_drawn_into_files(directory)
     assert records.PICTURES not in stored(directory)["results"]
     assert records.load(known[0], directory)["results"][records.PICTURES] == [1, 2]
     assert start(directory, known, "report") == 0
-    assert drawn == [True, False]  # the page has them, the files have not
+    assert drawn == [True, False]  # the page has them, the files do not
     ignored = subprocess.run(
         ["git", "check-ignore", "-q", "benchmarks/results/fake.pictures.json"], cwd=ROOT, check=False
     )

@@ -1,4 +1,4 @@
-"""The report of the benchmarks: what it holds, and what a browser makes of it."""
+"""The report of the benchmarks: its content, and how a browser shows it."""
 
 import html
 import json
@@ -19,7 +19,7 @@ from fake_experiment import fake
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 in_chromium = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 
-# Runs in the page: what a reader would meet.
+# Runs inside the page and reports how it is laid out.
 PROBE = """
 <script>
 addEventListener("load", () => {
@@ -40,7 +40,7 @@ addEventListener("load", () => {
 </script>
 """
 
-# A window can't be as narrow as a phone, a frame can.
+# A browser window can't be as narrow as a phone, but a frame can.
 FRAME = """<!DOCTYPE html>
 <pre id="probe"></pre>
 <script>addEventListener("message", event => { document.getElementById("probe").textContent = event.data; });</script>
@@ -49,7 +49,7 @@ FRAME = """<!DOCTYPE html>
 
 
 def no_data(context):
-    message = "hopkins155 is not there: <http://example.org/> has it"
+    message = "hopkins155 was not found: <http://example.org/> has it"
     raise MissingData(message)
 
 
@@ -103,7 +103,7 @@ def page(report):
     return Page(report)
 
 
-def test_everything_is_in_the_page(page, report):
+def test_the_page_is_self_contained(page, report):
     for _, attributes in page.tags:
         for key in ("src", "href"):
             assert attributes.get(key, "#").startswith(("#", "data:"))
@@ -112,11 +112,11 @@ def test_everything_is_in_the_page(page, report):
     assert not re.search(r"url\(|@import", report.read_text(encoding="utf-8"))
 
 
-def test_anchors_are_unique_and_there(page):
+def test_anchors_are_unique_and_exist(page):
     names = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
     assert len(names) == len(set(names))
     assert {attributes["href"][1:] for attributes in page.all("a")} <= set(names)
-    assert {"first-one", "second", "absent", "never-run"} <= set(names)
+    assert {"first-one", "second", "absent", "never-run", "first-one-1", "second-3"} <= set(names)
 
 
 def test_the_summary(page):
@@ -124,23 +124,23 @@ def test_the_summary(page):
     links = [attributes["href"] for attributes in page.all("a")]
     assert links.count("#first-one") == links.count("#second") == 2  # in the contents and above its claims
     assert "Fig. 4 first-one 1 1 1 Table V second 1 1 1 Table VI absent not run:" in page.text
-    assert "absent not run: hopkins155 is not there: <http://example.org/> has it" in page.text
+    assert "absent not run: hopkins155 was not found: <http://example.org/> has it" in page.text
     assert "never-run not run: no result is stored" in page.text
     assert page.text.count("The angle falls & falls") == 4  # in the summary and in its experiment
-    assert page.text.count("the other is fast too") == 2
+    assert page.text.count("the other is fast, too") == 2
 
 
-def test_an_experiment_says_it_all(page):
+def test_the_section_of_an_experiment(page):
     for words in (
         *("The title of first_one", "Fig. 4 of the paper ( fig:convergence )", "It shows <nothing> & takes no time."),
-        *("It is <100 times faster", "the other is fast too", "The image shows it", "the image is not at hand"),
+        *("It is <100 times faster", "the other is fast, too", "The image shows it", "the image is not available"),
         *("settings n: 20", "seeds 5", "cores, one thread used", "versions python 3."),
         *("python -m benchmarks first-one", "python -m benchmarks absent --data DIRECTORY", "A note."),
     ):
         assert words in page.text
 
 
-def test_numbers_stand_side_by_side(page):
+def test_numbers_of_the_paper_are_beside_ours(page):
     assert "Q LBF, paper LBF, ours LRR, paper LRR, ours K-GASG21, paper K-GASG21, ours" in page.text
     assert "3 0.123 - 12345 1e-09 none 3" in page.text
 
@@ -150,22 +150,22 @@ def test_figures_are_also_files(report, page):
     assert set(files) == {"fake-wide", "fake-plain"}
     assert matplotlib.image.imread(files["fake-wide"]).shape[:2] == (600, 1500)
     wide, plain = (image["alt"] for image in page.all("img"))
-    assert wide == "Fig. 4 of the paper, remade: The title of first_one. Panels: (a) easy, angle against vectors."
+    assert wide == "Fig. 4 of the paper, repeated: The title of first_one. Panels: (a) easy, angle against vectors."
     assert plain == 'A caption with "quotes". Panels: (a) easy, angle against vectors.'
 
 
 def test_the_digest(report):
     text = (report.parent / "README.md").read_text(encoding="utf-8")
-    assert "Of 6 claims 2 hold, 2 do not, 2 can't be checked." in text
+    assert "6 claims: 2 hold, 2 do not hold, 2 can't be checked." in text
     assert "| Fig. 4 | `first-one` | 1 | 1 | 1 | 0.0 s |" in text
     assert "| Fig. 6 | `never-run` |  |  |  | not run: no result is stored |" in text
-    assert "- `second`: It is \\<100 times faster. Paper: 100. Ours: 7. the other is fast too" in text
-    assert "- `second`: The image shows it. Paper: unknown. Ours: unknown. the image is not at hand" in text
+    assert "- `second` 2: It is \\<100 times faster. Paper: 100. Ours: 7. the other is fast, too" in text
+    assert "- `second` 3: The image shows it. Paper: unknown. Ours: unknown. the image is not available" in text
     for path in re.findall(r"\]\((.*?)\)", text):
         assert (report.parent / path).exists()
 
 
-def test_a_quick_run_is_said(tmp_path):
+def test_a_quick_run_is_marked(tmp_path):
     main(["fake", "--quick", "--results", str(tmp_path)], [fake()])
     output = tmp_path / "elsewhere" / "page.html"
     assert main(["report", "--results", str(tmp_path), "--output", str(output)], [fake()]) == 0
@@ -174,7 +174,7 @@ def test_a_quick_run_is_said(tmp_path):
     assert "python -m benchmarks fake --quick" in page.text
 
 
-def test_what_fails_is_shown_as_failed(tmp_path, capsys):
+def test_failures_are_shown(tmp_path, capsys):
     main(["all", "--results", str(tmp_path)], [fake(), fake("other", run=lambda context: 1 / 0)])
     drawn = [fake(), fake("other"), fake("third", figures=lambda results: results["nothing"])]
     main(["third", "--results", str(tmp_path)], drawn)
@@ -185,14 +185,14 @@ def test_what_fails_is_shown_as_failed(tmp_path, capsys):
     assert "KeyError" in capsys.readouterr().err
 
 
-def test_without_results_it_says_how_to_make_them(tmp_path, capsys):
+def test_without_results_the_message_says_how_to_make_them(tmp_path, capsys):
     assert main(["report", "--results", str(tmp_path)], [fake()]) == 1
     assert "python -m benchmarks all makes them" in capsys.readouterr().err
     assert not (tmp_path / "report.html").exists()
 
 
 def browse(path, *options):
-    """Open the page in Chromium and return what it prints."""
+    """Open the page in Chromium and return the output."""
     command = [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
     command += [f"--user-data-dir={path.parent / 'profile'}", "--window-size=1300,1000", *options, path.as_uri()]
     environment = {**os.environ, "HOME": str(path.parent)}
@@ -202,7 +202,7 @@ def browse(path, *options):
 
 
 def probe(report, width, directory, on_paper=False):
-    """Return what a reader meets at this width, on a screen or on paper."""
+    """Return the layout of the page at this width, on a screen or on paper."""
     page = report.read_text(encoding="utf-8").replace("</body>", PROBE + "</body>")
     if on_paper:
         page = page.replace("@media screen", "@media speech").replace("@media print", "@media all")
@@ -244,7 +244,7 @@ def test_on_a_screen(pages, width, tmp_path, request):
 @in_chromium
 @pytest.mark.parametrize("pages", ["report", "committed"])
 def test_nothing_is_wider_than_a_sheet(pages, tmp_path, request):
-    a4 = 680  # in pixels, within margins of 15 mm; what is wider would shrink all
+    a4 = 680  # width in pixels within margins of 15 mm; anything wider would shrink the whole page
     assert probe(request.getfixturevalue(pages), a4, tmp_path, on_paper=True)["overflow"] <= 0
 
 
