@@ -1,1 +1,1 @@
-"""The paper's experiments, one file each; the contract is in ``benchmarks/framework/experiment.py``."""
+"""The experiments of the paper, one file each; the contract is in ``benchmarks/framework/experiment.py``."""

@@ -1,9 +1,10 @@
-"""How the curves of one subspace look: the same method has the same colour, line and marker in every figure."""
+"""The style of the curves: a method has the same colour, line and marker in every figure."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from matplotlib.figure import Figure
 
 from benchmarks.experiments._streams import DIMINISHING, GRASTA, GROUSE, PAPER, SCALED
@@ -25,7 +26,7 @@ STYLES: dict[str, dict[str, Any]] = {
 
 
 def panels(count: int, titles: list[str], *, sharey: bool = True, width: float = 4.2) -> tuple[Figure, list[Any]]:
-    """Return a figure of panels in a row, as the paper's, with the titles "(a) ...", "(b) ..."."""
+    """Return a figure with panels in a row, as in the paper, with the titles "(a) ...", "(b) ..."."""
     figure = Figure(figsize=(width * count, 3.9), layout="constrained")
     axes = list(figure.subplots(1, count, sharey=sharey, squeeze=False)[0])
     for letter, axis, title in zip("abcd", axes, titles, strict=False):
@@ -35,6 +36,16 @@ def panels(count: int, titles: list[str], *, sharey: bool = True, width: float =
 
 
 def legend_below(figure: Figure, axis: Any, columns: int = 3) -> None:
-    """Put one legend for all panels under them."""
+    """Put one legend for all panels below them."""
     handles, labels = axis.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False, fontsize="small")
+
+
+def draw_medians(axis: Any, x: Any, curves: dict[str, Any], markers: int) -> None:
+    """Draw the median curve of each method with about so many markers, and each seed as a thin line."""
+    for method, runs in curves.items():
+        at = x[: len(runs[0])]
+        style = STYLES[method] | {"markevery": max(1, len(at) // markers), "markersize": 5}
+        axis.semilogy(at, np.median(runs, axis=0), label=method, **style)
+        for run in runs:
+            axis.semilogy(at, run, color=style["color"], linewidth=0.5, alpha=0.35)

@@ -1,4 +1,4 @@
-"""What the face experiments share: the paper's tables, the data, the methods."""
+"""What the face experiments share: the paper's tables and the methods."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PAPER_SECONDS = {
 }
 
 PAPER_GASG21, SCALED_GASG21 = "GASG21, paper mode", "GASG21, scaled"
-NAMES = {  # of our runs, beside the paper's row
+NAMES = {  # our runs, and the row of the paper
     PAPER_GASG21: "GASG21",
     SCALED_GASG21: "GASG21",
     "REAPER": "REAPER",
@@ -41,7 +41,7 @@ NAMES = {  # of our runs, beside the paper's row
 
 
 def paper_mode(seed: int, init: Any = "random", passes: int = 11) -> GASG21:
-    """Return the paper's algorithm with its 5000 updates: 11 passes over 464 images are 5104."""
+    """Return the paper's algorithm with its 5000 updates: 11 passes over 464 images are 5104 updates."""
     return GASG21(D, scaling=False, polish=False, init=init, max_passes=passes, tol=0, random_state=seed)
 
 
@@ -68,17 +68,17 @@ SETTINGS = {
     "OP": "OutlierPursuit, max_iter=50, as in the paper; regularization='published', our choice",
     "PCA": "defaults",
 }
-PERSONS = len(PAPER_RESIDUALS["PCA"])  # of the paper
+PERSONS = len(PAPER_RESIDUALS["PCA"])  # in the paper
 
 
 def left_out(count: int) -> str:
-    """Return the numbers of the paper's persons that were not run, in words; empty if all were."""
+    """Return the numbers of the paper's persons that were not run, or an empty text."""
     first = count + 1
     return "" if count >= PERSONS else str(PERSONS) if first == PERSONS else f"{first} to {PERSONS}"
 
 
 def fewer(count: int) -> str:
-    """Return which of the paper's persons were run, if not all."""
+    """Return which of the paper's persons were run, or an empty text if all were."""
     if not left_out(count):
         return ""
     run = "only its first was" if count == 1 else f"its first {count} were"
@@ -86,7 +86,7 @@ def fewer(count: int) -> str:
 
 
 def with_background(images: Any, person: int) -> Any:
-    """Return the faces of one person above the photographs."""
+    """Return the faces of one person, followed by the photographs."""
     return np.vstack([images.faces[person], images.background[:N_BACKGROUND]])
 
 
@@ -100,7 +100,7 @@ def fit(model: Any, X: Any) -> float:
 
 
 def recovered(model: Any, faces: Any) -> Any:
-    """Return the faces projected onto the subspace."""
+    """Return the faces projected onto the subspace of a model."""
     return model.inverse_transform(model.transform(faces))
 
 
@@ -115,12 +115,12 @@ def pack(images: Any) -> str:
 
 
 def unpack(text: str) -> Any:
-    """Return packed images, (count, side, side)."""
+    """Return the images of a packed text, with shape (count, side, side)."""
     return np.frombuffer(base64.b64decode(text), np.uint8).reshape(-1, SIDE, SIDE)
 
 
 def comparison(paper: dict[str, list[float]], ours: dict[str, list[float]], digits: int) -> tuple[list[str], list[Any]]:
-    """Return columns and rows: a person each, the paper's value beside ours for every method."""
+    """Return columns and rows: one row per person, and for each method the value of the paper beside ours."""
     columns, series = ["face"], []
     for method, row in paper.items():
         columns.append(f"{method}, paper")
@@ -135,5 +135,5 @@ def comparison(paper: dict[str, list[float]], ours: dict[str, list[float]], digi
 
 
 def cell(row: list[float], i: int, digits: int) -> str | None:
-    """Return the i-th value, None where there is none."""
+    """Return the i-th value as text, None if there is none."""
     return f"{row[i]:.{digits}f}" if i < len(row) else None

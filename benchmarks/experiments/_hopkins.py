@@ -1,4 +1,4 @@
-"""What the motion segmentation experiments share: sequences, methods, errors by category, tables."""
+"""What the experiments on motion segmentation share: methods, errors by category, claims and tables."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from benchmarks.experiments._judge import judge
 from benchmarks.experiments._union import FIRST_STEP
 from benchmarks.framework import data
 from benchmarks.framework.experiment import Claim, Context, Table, Verdict
@@ -22,26 +23,27 @@ from gasg21.metrics import clustering_error
 D = 4
 CATEGORIES = {"checkerboard": "Checker", "traffic": "Traffic", "articulated": "Articulated"}
 ALL = {2: (78, 31, 11), 3: (26, 7, 2)}  # sequences of each category in the whole data set
-ENOUGH = 40  # sequences, for a verdict
+ENOUGH = 40  # sequences needed for a verdict
 QUICK = ("1R2RC", "articulated_g13", "kanatani2", "2T3RCR_g12")
 
+Paper = dict[int, dict[str, tuple[float, ...]]]  # the paper's table: motions -> method -> mean, median by category
 Make = Callable[[int, int, int], Any]  # from the number of motions, the number of samples and a seed
 
 
 def paper_mode(q: int) -> Make:
-    """Return the paper's algorithm with q candidates a motion and 20 passes."""
+    """Return the paper's algorithm with q candidates per motion and 20 passes."""
     return lambda K, m, seed: KGASG21(
         K, D, init="farthest", n_candidates=q * K, scaling=False, polish=False, tol=0, random_state=seed
     )
 
 
 def scaled(q: int) -> Make:
-    """Return our defaults with q candidates a motion."""
+    """Return our defaults with q candidates per motion."""
     return lambda K, m, seed: KGASG21(K, D, n_candidates=q * K, random_state=seed)
 
 
 def lbf(q: int) -> Make:
-    """Return LBF with linear subspaces of dimension 4, as all in this comparison, and q candidates a motion as far as there are samples."""
+    """Return LBF with linear subspaces of dimension 4, like the others, and q candidates per motion, at most one per sample."""
     return lambda K, m, seed: LBF(K, D, affine=False, n_candidates=min(q * K, m), random_state=seed)
 
 
@@ -57,7 +59,7 @@ OTHERS: dict[str, Make] = {
     WHITEN: lambda K, m, seed: KGASG21(K, D, whiten=True, random_state=seed),
     ENSEMBLE: lambda K, m, seed: KGASG21(K, D, whiten=True, n_ensemble=20, random_state=seed),
 }
-ONCE = (LRR_NAME, "SSC", ENSEMBLE)  # not random, or nearly so
+ONCE = (LRR_NAME, "SSC", ENSEMBLE)  # not random, or almost not
 ONCE_NOTE = "; LRR, SSC and the ensemble once"
 SETTINGS = {
     "d": D,
@@ -67,31 +69,34 @@ SETTINGS = {
     "LRR": "LRR(K, lam=4, affine=True), its authors' setting",
     "SSC": "SSC(K, alpha=800, affine=True, keep=0.7), its authors' setting",
     "runs": "5 of each, as in the paper; LRR, SSC and the ensemble 1",
-    "time": "CPU seconds of one run over all sequences, one BLAS thread, methods in turn",
+    "time": "CPU seconds of one run over all sequences, one BLAS thread, methods alternate",
 }
-CHOSEN = "whiten and n_ensemble are ours; their settings were chosen on these very sequences, so their errors flatter them (docs/clustering.md)."
+CHOSEN = "whiten and n_ensemble are ours; their settings were chosen on these sequences, so their errors are too optimistic (docs/clustering.md)."
 
 
 def name_of(q: int) -> str:
-    """Return the paper's name of a row."""
+    """Return the name of a row in the paper."""
     return f"K-GASG21 (Q={'' if q == 1 else q}K)"
 
 
 def load(context: Context) -> list[Any]:
-    """Return the sequences at hand, a few of them in quick mode."""
+    """Return the available sequences, a few of them in quick mode."""
     found = data.motions(context.data)
     some = [sequence for sequence in found if sequence.name in QUICK]
     return (some or found[:4]) if context.quick else found
 
 
 def methods(qs: list[int]) -> dict[str, Make]:
-    """Return all that is run, under names of their own."""
+    """Return all methods by their names."""
     ours = {f"{name_of(q)}, {mode}": make(q) for q in qs for mode, make in ((PAPER_MODE, paper_mode), (SCALED, scaled))}
     return ours | OTHERS
 
 
 def measure(context: Context, qs: list[int], change: Callable[[Any, int], tuple[Any, Any]]) -> dict[str, Any]:
-    """Return each method's error in per cent of every sequence, mean over the runs, and seconds of one run over all."""
+    """Return the error of each method on each sequence in per cent, mean over the runs, and seconds of one run over all.
+
+    ``change`` returns samples and labels from a sequence and a seed.
+    """
     sequences = load(context)
     runs = 1 if context.quick else context.seeds
     errors: dict[str, list[float]] = {}
@@ -126,7 +131,7 @@ def one(make: Make, K: int, X: Any, truth: Any, seed: int) -> tuple[float, float
 
 
 def part(results: dict[str, Any], name: str, motions: int, category: str | None = None) -> Any:
-    """Return the errors of the sequences of so many motions, of one category or all."""
+    """Return the errors of the sequences with so many motions, of one category or of all."""
     keep = [m == motions and category in (None, c) for _, m, c in results["sequences"]]
     return np.array(results["errors"][name])[keep]
 
@@ -136,7 +141,7 @@ def means(results: dict[str, Any], name: str) -> tuple[float, float]:
     return tuple(float(part(results, name, motions).mean()) for motions in (2, 3))  # type: ignore[return-value]
 
 
-def said(pair: tuple[float, float]) -> str:
+def percents(pair: tuple[float, float]) -> str:
     """Return two mean errors in words."""
     return f"{pair[0]:.2f} and {pair[1]:.2f} %"
 
@@ -148,21 +153,21 @@ def subset(results: dict[str, Any]) -> str:
 
 
 def decided(results: dict[str, Any], claim: Claim) -> Claim:
-    """Return the claim, without a verdict where a quick run has too few sequences to tell."""
+    """Return the claim, without a verdict if there are too few sequences."""
     if len(results["sequences"]) >= ENOUGH:
         return claim
-    reason = f"A quick run: {len(results['sequences'])} sequences do not tell."
+    reason = f"A quick run: {len(results['sequences'])} sequences are too few."
     return replace(claim, verdict=Verdict.UNCHECKED, reason=reason)
 
 
 def standard_error(results: dict[str, Any], name: str, motions: int) -> float:
-    """Return the standard error of a mean over the sequences."""
+    """Return the standard error of the mean over the sequences."""
     errors = part(results, name, motions)
     return float(errors.std(ddof=1) / np.sqrt(len(errors))) if len(errors) > 1 else float("inf")
 
 
 def paired(results: dict[str, Any], one: str, other: str, motions: int) -> str:
-    """Return the mean difference of two settings' errors over the same sequences, with its standard error."""
+    """Return the mean difference of two errors over the same sequences, with its standard error."""
     apart = part(results, one, motions) - part(results, other, motions)
     error = apart.std(ddof=1) / np.sqrt(len(apart)) if len(apart) > 1 else np.inf
     return f"{apart.mean():+.2f} ± {error:.2f}"
@@ -176,25 +181,46 @@ def difference(results: dict[str, Any], one: str, other: str) -> str:
     )
 
 
-def whole_claim(results: dict[str, Any], name: str, told: tuple[float, float], text: str) -> Claim:
-    """Judge the paper's mean errors over all sequences, to twice their standard errors, where all are at hand."""
-    run = columns_of(results, name)[0] or name
+def paper_means(paper: Paper, name: str) -> tuple[float, float]:
+    """Return the paper's mean errors over all sequences with two and with three motions."""
+    return paper[2][name][6], paper[3][name][6]
+
+
+def lbf_claim(results: dict[str, Any], paper: Paper, text: str, *, improves: bool) -> Claim:
+    """Judge whether LBF improves, or becomes worse, with more candidates."""
+    few, many = (means(results, name) for name in (LBF_70, LBF_200))
+    changes = [a - b if improves else b - a for a, b in zip(few, many, strict=True)]
+    theirs = [paper_means(paper, name) for name in (LBF_70, LBF_200)]
+    contrary = (
+        ": worse in the paper's own table" if improves and all(a < b for a, b in zip(*theirs, strict=True)) else ""
+    )
+    return judge(
+        text,
+        f"{percents(theirs[0])}, then {percents(theirs[1])}{contrary}",
+        f"{percents(few)}, then {percents(many)}",
+        all(change > 0 for change in changes),
+        f"LBF, 200 K minus 70 K: {difference(results, LBF_200, LBF_70)}.",
+        f"Q is at most the number of samples. {subset(results)}",
+    )
+
+
+def whole_claim(results: dict[str, Any], paper: Paper, name: str, text: str) -> Claim:
+    """Judge the paper's mean errors over all sequences, to twice the standard error, if all 155 are available."""
+    theirs, run = paper_means(paper, name), columns_of(results, name)[0] or name
     found, errors = means(results, run), [standard_error(results, run, motions) for motions in (2, 3)]
-    ours = f"{said(found)}{', paper mode' if 'GASG21' in name else ''}"
+    ours = f"{percents(found)}{', paper mode' if 'GASG21' in name else ''}"
     count = len(results["sequences"])
     if count < 155:
         return Claim(
-            text, said(told), ours, Verdict.UNCHECKED, f"{count} of the 155 sequences were run. {subset(results)}"
+            text, percents(theirs), ours, Verdict.UNCHECKED, f"{count} of the 155 sequences were run. {subset(results)}"
         )
-    near = all(abs(a - b) <= 2 * e for a, b, e in zip(found, told, errors, strict=True))
+    near = all(abs(a - b) <= 2 * e for a, b, e in zip(found, theirs, errors, strict=True))
     reason = f"Standard errors over the sequences: {errors[0]:.1f} and {errors[1]:.1f} points."
-    return Claim(text, said(told), ours, Verdict.HOLDS if near else Verdict.FAILS, reason)
+    return Claim(text, percents(theirs), ours, Verdict.HOLDS if near else Verdict.FAILS, reason)
 
 
-def tables(
-    results: dict[str, Any], paper: dict[int, dict[str, tuple[float, ...]]], seconds: dict[str, float]
-) -> list[Table]:
-    """Return a table for each number of motions and category, the paper's numbers beside ours."""
+def tables(results: dict[str, Any], paper: Paper, seconds: dict[str, float]) -> list[Table]:
+    """Return a table for each number of motions and category, with the numbers of the paper beside ours."""
     sources = ("paper", "ours, paper mode", "ours, scaled")
     columns = ["", *(f"{statistic}, {source}" for statistic in ("mean", "median") for source in sources)]
     made = []
@@ -207,7 +233,7 @@ def tables(
             rows = [table_row(results, paper[motions], name, motions, category, i) for name in row_names(results)]
             note = f"Ours: {count} of the {total} sequences, runs: {results['runs']}{ONCE_NOTE if results['runs'] > 1 else ''}."
             if category is None:
-                note += f" Methods without modes stand under paper mode. {CHOSEN}"
+                note += f" Methods without modes are listed under paper mode. {CHOSEN}"
             made.append(
                 Table(f"{'Two' if motions == 2 else 'Three'} motions, {title}: error in %", columns, rows, note)
             )
@@ -216,12 +242,12 @@ def tables(
 
 
 def row_names(results: dict[str, Any]) -> list[str]:
-    """Return the rows in the paper's order, then ours."""
+    """Return the names of the rows: those of the paper in its order, then ours."""
     return [name_of(q) for q in results["Q"]] + list(OTHERS)
 
 
 def columns_of(results: dict[str, Any], name: str) -> tuple[str | None, str | None]:
-    """Return which runs stand in a row under paper mode and under scaled."""
+    """Return the runs of a row in the columns of paper mode and of scaled."""
     if name in (WHITEN, ENSEMBLE):
         return None, name
     if name in OTHERS:
@@ -230,7 +256,7 @@ def columns_of(results: dict[str, Any], name: str) -> tuple[str | None, str | No
 
 
 def table_row(results: dict[str, Any], paper: Any, name: str, motions: int, category: str | None, i: int) -> list[Any]:
-    """Return mean and median of one method, the paper's beside ours."""
+    """Return mean and median of one method, the values of the paper beside ours."""
     row: list[Any] = [name]
     for k, statistic in enumerate((np.mean, np.median)):
         row.append(f"{paper[name][2 * i + k]:.2f}" if name in paper else None)

@@ -1,10 +1,10 @@
-"""CPU time until a method first reaches a stated angle to the truth; nobody is charged for looking, nor for more accuracy.
+"""CPU time until a method first reaches a given angle to the truth, without the time to compute that angle.
 
-Streams: one run that looks after every vector, or every 50 of large problems, counts how many are needed; then the
-same run, of exactly so many vectors and without looking, is timed: start, shuffles and updates. Batch methods: `fit`
-ends at the first iterate within the angle, and the clock stands still while an iterate is looked at. Robust-MD: the
-clock runs only while it takes the next 50 samples. Short runs are repeated, all methods in turns, and the least time
-counts. All on one thread of BLAS, in one process.
+Streams: a first run computes the angle after every vector, or after every 50 for large problems, and counts the vectors
+needed. A second run with exactly that many vectors is timed: start, shuffles and updates. Batch methods: `fit` ends at
+the first iterate within the angle, and the clock stops while the angle of an iterate is computed. Robust-MD: the clock
+runs only while it processes the next 50 samples. Short runs are repeated, the methods alternate, and the least time
+counts. All methods use one thread of BLAS, in one process.
 """
 
 from __future__ import annotations
@@ -23,37 +23,38 @@ from benchmarks.experiments._drawing import FIT, MIRROR, PURSUIT, REAPER
 from benchmarks.experiments._streams import PAPER, SCALED, starter
 from benchmarks.framework.angles import passes, vectors_to
 from benchmarks.framework.core import BATCH_ITERATES, Stream
+from benchmarks.framework.experiment import Context
 from gasg21 import GASG21, baselines
 from gasg21.exceptions import ConvergenceWarning
 from gasg21.metrics import subspace_angle
 
 Run = tuple[float, int, float]  # seconds, count, angle
-# Runs of less than SHORT seconds are repeated, in each round twice or for a TURN, and the least counts.
+# Runs of less than SHORT seconds are repeated in each round, at least twice and for TURN seconds; the least counts.
 ROUNDS, SHORT, TURN = 5, 0.2, 0.02
 
 
 class Reached(Exception):
-    """Ends a fit at the first iterate that is good enough."""
+    """Raised to end a fit at the first iterate within the angle."""
 
 
 def race(limits: dict[str, int], problem: Any, angle: float, seed: int) -> dict[str, dict[str, Any]]:
-    """Return of each method CPU "seconds", vectors or iterations as "count", the "angle" then, and if it "reached" it.
+    """Return for each method CPU "seconds", the "count" of vectors or iterations, the final "angle", and if it "reached" it.
 
-    ``limits`` names the methods; a limit is in vectors for streams and in iterations for batch methods; where it ends
-    a method, the seconds are a lower bound.
+    ``limits`` names the methods. A limit is a number of vectors for streams, and of iterations for batch methods. If a
+    method ends at its limit, the seconds are a lower bound.
     """
     with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # whether it has arrived is looked at
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the angle is computed anyway
         runners = {method: _runner(method, problem, angle, seed, limit) for method, limit in limits.items()}
         runs: dict[str, list[Run]] = {method: [] for method in limits}
-        for _ in range(ROUNDS):  # in turns: a shared machine is now fast, now slow
+        for _ in range(ROUNDS):  # the methods alternate, because the speed of a shared machine varies
             for method, go in runners.items():
                 runs[method] += _turn(go) if not runs[method] or runs[method][-1][0] < SHORT else []
     return {method: _summary(min(runs[method]), angle) for method in limits}
 
 
 def _turn(go: Callable[[], Run]) -> list[Run]:
-    """Return some runs, of which the first one may find the caches full of another method's data."""
+    """Return some runs: in the first one the caches may hold the data of another method."""
     runs = [go()]
     while runs[-1][0] < SHORT and (len(runs) < 2 or sum(run[0] for run in runs) < TURN):
         runs.append(go())
@@ -66,7 +67,7 @@ def _summary(run: Run, angle: float) -> dict[str, Any]:
 
 
 def _runner(method: str, problem: Any, angle: float, seed: int, limit: int) -> Callable[[], Run]:
-    """Return what makes one run of a method; the same run each time."""
+    """Return a function that runs a method once, in the same way each time."""
     d = len(problem.basis)
     if method in (PAPER, SCALED):
         begin = starter(method, problem.data.shape[1], d, seed)
@@ -94,7 +95,7 @@ def _stream(begin: Callable[[], Stream], problem: Any, count: int) -> tuple[floa
 
 
 def _whole_fit(model: GASG21, problem: Any) -> Run:
-    """`fit` as a user calls it: it does not know the truth, stops by its own rule and checks itself."""
+    """Run `fit` as a user calls it: it does not know the truth, and its own rule stops it."""
     start = time.process_time()
     model.fit(problem.data)
     return time.process_time() - start, model.n_passes_, subspace_angle(model.components_, problem.basis)
@@ -117,15 +118,15 @@ def _mirror_descent(model: baselines.RobustMD, problem: Any, angle: float, seed:
 def _batch(model: Any, problem: Any, angle: float) -> Run:
     module, name, rows = BATCH_ITERATES[type(model)]
     step, d = getattr(module, name), len(problem.basis)
-    looking, count, found = 0.0, 0, np.pi / 2
+    outside, count, found = 0.0, 0, np.pi / 2
 
     def watched(*arguments: Any) -> Any:
-        nonlocal looking, count, found
+        nonlocal outside, count, found
         answer = step(*arguments)
         start = time.process_time()
         iterate = rows(answer)[:d]
         count, found = count + 1, subspace_angle(iterate, problem.basis) if len(iterate) == d else np.pi / 2
-        looking += time.process_time() - start
+        outside += time.process_time() - start
         if found <= angle:
             raise Reached
         return answer
@@ -133,11 +134,33 @@ def _batch(model: Any, problem: Any, angle: float) -> Run:
     start = time.process_time()
     with mock.patch.object(module, name, watched), contextlib.suppress(Reached):
         model.fit(problem.data)
-    return time.process_time() - start - looking, count, found
+    return time.process_time() - start - outside, count, found
+
+
+def race_over(
+    context: Context,
+    values: list[int],
+    make: Callable[[int, int], Any],
+    limits: dict[str, int],
+    angle: float,
+    unit: str,
+) -> dict[str, list[dict[str, Any]]]:
+    """Return the `medians` of each method at each value; ``make`` returns the problem for a value and a seed."""
+    times: dict[str, list[dict[str, Any]]] = {method: [] for method in limits}
+    for value in values:
+        runs: dict[str, list[dict[str, Any]]] = {method: [] for method in limits}
+        for i in range(context.seeds):
+            for method, found in race(limits, make(value, context.seed(i)), angle, context.seed(i)).items():
+                runs[method].append(found)
+        for method in limits:
+            times[method].append(medians(runs[method]))
+        said = ", ".join(f"{method} {column[-1]['seconds']:.2g} s" for method, column in times.items())
+        context.say(f"{value} {unit}: {said}")
+    return times
 
 
 def medians(runs: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the median seconds and count of the seeds, the largest angle, and how many reached it."""
+    """Return the median seconds and count over the seeds, the largest angle, and the number that reached the goal."""
     return {
         "seconds": float(np.median([run["seconds"] for run in runs])),
         "count": float(np.median([run["count"] for run in runs])),
@@ -148,5 +171,5 @@ def medians(runs: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def arrived(cell: dict[str, Any]) -> bool:
-    """Return whether all seeds reached the angle, so that the time is one to accuracy."""
+    """Return whether all seeds reached the angle; otherwise the time is a lower bound."""
     return bool(cell["reached"] == cell["runs"])

@@ -17,14 +17,14 @@ PAPER, SCALED, DIMINISHING, GROUSE, GRASTA = (
     "GRASTA-ML",
 )
 STREAMS = (PAPER, SCALED, DIMINISHING, GROUSE, GRASTA)
-# What `matrix` does otherwise than the paper.
+# How `matrix` differs from the paper.
 FACTORS = (
-    "of the inliers, by orthonormal factors; the paper's factors are Gaussian, and columns are replaced afterwards"
+    "exact for the inliers, with orthonormal factors; the paper has Gaussian factors and replaces columns afterwards"
 )
 
 
 def matrix(n: int, d: int, values: tuple[float, float], outliers: float, observed: float, seed: int) -> Any:
-    """Return one of the paper's square matrices, its singular values evenly spaced."""
+    """Return one of the paper's square matrices, with evenly spaced singular values."""
     return make_low_rank(
         *(n, n, d),
         outlier_fraction=outliers,
@@ -57,5 +57,5 @@ def starter(method: str, n: int, d: int, seed: int, mu_max: float | None = None)
 
 
 def rounded(values: Any) -> list[float]:
-    """Return numbers of three digits, for small files."""
+    """Return the numbers with three digits, to keep the files small."""
     return [float(f"{v:.3g}") for v in values]

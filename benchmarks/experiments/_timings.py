@@ -1,37 +1,37 @@
-"""What the experiments on running time share: verdicts, ratios, the table and the figure; and how matrices are made."""
+"""What the experiments on running time share: verdicts, ratios, the table and the figure."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from benchmarks.experiments._drawing import STYLES
+from benchmarks.experiments._judge import NO_NUMBERS
 from benchmarks.experiments._racing import arrived
 from benchmarks.framework.experiment import Table, Verdict
 
-Times = dict[str, list[dict[str, Any]]]  # method -> what `_racing.medians` says at each point
+Times = dict[str, list[dict[str, Any]]]  # method -> `_racing.medians` at each value
 
-NEEDS_FULL = "needs the full run: quick mode takes smaller problems"
-OTHER_MACHINE = "the paper's seconds are those of MATLAB and C++ on a laptop of its time"
-BOUND = (
-    "an upper bound, judged on this machine"  # of seconds; others than upper bounds can't be checked on another machine
-)
+NEEDS_FULL = "needs a full run: quick mode uses smaller problems"
+OTHER_MACHINE = "the paper measured MATLAB and C++ code on another machine"
+# Other seconds can't be checked: our machine is faster than the paper's.
+BOUND = "an upper bound, judged on this machine"
 
 
 def judged(results: dict[str, Any], good: bool, reason: str = "") -> tuple[Verdict, str]:
-    """Return the verdict on a time, which a quick run can't give, and the reason."""
+    """Return the verdict on a time and the reason; a quick run can't judge times."""
     if results["quick"]:
         return Verdict.UNCHECKED, NEEDS_FULL
     return (Verdict.HOLDS, "") if good else (Verdict.FAILS, reason)
 
 
 def ratios(values: list[int], times: Times, rival: str, mode: str) -> list[tuple[int, float, bool]]:
-    """Return value, time of the rival / ours, and whether the rival arrived, where we did."""
+    """Return value, time of the rival over ours, and whether the rival reached the angle, where we reached it."""
     pairs = zip(values, times[rival], times[mode], strict=True)
     return [(value, a["seconds"] / b["seconds"], arrived(a)) for value, a, b in pairs if arrived(b)]
 
 
 def draw_times(axis: Any, x: list[int], times: Times) -> None:
-    """Draw the seconds of each method; markers are hollow where it did not arrive."""
+    """Draw the seconds of each method, with hollow markers where it did not reach the angle."""
     for method, cells in times.items():
         seconds = [cell["seconds"] for cell in cells]
         style = STYLES[method] | {"markersize": 6}
@@ -43,7 +43,7 @@ def draw_times(axis: Any, x: list[int], times: Times) -> None:
 
 
 def time_table(axis: str, values: list[int], times: Times, title: str) -> Table:
-    """Show CPU seconds, vectors, iterations or passes, and the largest angle of the seeds."""
+    """Return CPU seconds, the number of vectors, iterations or passes, and the largest angle of the seeds."""
     rows: list[list[Any]] = []
     for i, value in enumerate(values):
         row: list[Any] = [value]
@@ -54,6 +54,6 @@ def time_table(axis: str, values: list[int], times: Times, title: str) -> Table:
         rows.append(row)
     note = (
         "CPU seconds, median of the seeds; in brackets vectors, passes (fit) or iterations, and the largest angle of the seeds. "
-        "The paper's numbers can't be read off its figure, for the image is not at hand."
+        + NO_NUMBERS
     )
     return Table(title, [axis, *times], rows, note)

@@ -1,4 +1,4 @@
-"""What the experiments on K = 20 random subspaces share: the problem, the angles, the fits in both modes."""
+"""What the experiments on K = 20 random subspaces share: the problem, the fits in both modes, the summary."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from gasg21.datasets import make_union_of_subspaces
 from gasg21.exceptions import ConvergenceWarning
 
 K, D, N, MEMBERS, OBSERVED = 20, 3, 100, 50, 0.7
-FOUND = 1e-3  # an angle at which a subspace counts as identified; lost ones are at 0.1 and more
-# What the paper does not state: see UnionPlan.rule in python/gasg21/_union.py.
+FOUND = 1e-3  # up to this angle a subspace counts as identified; lost ones have angles of 0.1 and more
+# The default of KGASG21; the paper does not state its first step.
 FIRST_STEP = "largest step min(0.1, half the median residual at the start)"
 SETTINGS = {
     "problem": f"K = {K} subspaces, d = {D}, n = {N}, {MEMBERS} inliers each, Gaussian outliers added, {OBSERVED:.0%} of the entries observed",
@@ -25,7 +25,7 @@ SETTINGS = {
 
 
 def problem(outliers: float, seed: int) -> Any:
-    """Return 50 inliers of each subspace, with as many outliers added as make up the share."""
+    """Return 50 inliers of each subspace, and outliers added to reach the share."""
     return make_union_of_subspaces(
         *(round(K * MEMBERS / (1 - outliers)), N, D, K),
         outlier_fraction=outliers,
@@ -35,7 +35,7 @@ def problem(outliers: float, seed: int) -> Any:
 
 
 def fit(p: Any, q: int, seed: int, *, scaled: bool, updates: int = 40_000) -> KGASG21:
-    """Fit with q candidates for each cluster; the paper's algorithm makes about so many updates."""
+    """Fit with q candidates per subspace; paper mode makes about ``updates`` updates."""
     if scaled:
         model = KGASG21(K, D, n_candidates=q * K, random_state=seed)
     else:
@@ -56,7 +56,7 @@ def fit(p: Any, q: int, seed: int, *, scaled: bool, updates: int = 40_000) -> KG
 
 
 def summary(runs: list[Any]) -> dict[str, float]:
-    """Return what the paper's tables hold, averages over the runs, and how many subspaces were lost."""
+    """Return the values of the paper's tables, averaged over the runs, and the number of lost subspaces."""
     angles = np.array(runs)
     return {
         "worst": float(angles.max(axis=1).mean()),
@@ -69,10 +69,14 @@ def summary(runs: list[Any]) -> dict[str, float]:
 
 
 def lost_at(rows: dict[int, dict[str, float]]) -> str:
-    """Return how many subspaces are lost in a run, for each Q / K."""
-    return "Of 20 subspaces lost in a run: " + ", ".join(f"{row['lost']:.1f} at {q} K" for q, row in rows.items()) + "."
+    """Return the number of subspaces lost per run, for each Q / K."""
+    return (
+        "Lost of 20 subspaces, mean of the runs: "
+        + ", ".join(f"{row['lost']:.1f} at {q} K" for q, row in rows.items())
+        + "."
+    )
 
 
 def power(value: float) -> str:
-    """Return a number as the paper prints angles."""
+    """Return a number in the format of the paper's angles."""
     return f"{value:.2e}".replace("e-0", "e-").replace("e+00", "")

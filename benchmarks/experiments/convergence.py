@@ -1,12 +1,11 @@
-"""GASG21 converges linearly on two corrupted matrices on which its streaming relatives stall, creep or fail.
+"""GASG21 converges linearly on two corrupted matrices on which the other streaming methods stall, are slow or fail.
 
-The paper's setting: two 2000 x 2000 matrices of rank 10, singular values in [9000, 10000] and in [2000, 10000], 65 % of
-the columns replaced by outliers, 70 % of the entries revealed; GASG21 with mu_max = 15, GROUSE with a constant step,
-GRASTA with GASG21's adaptive step (GRASTA-ML), GASG21 with a diminishing step (GASG21-DM). Ours: the factors are
-orthonormal, so that the singular values of the inliers are exact (the paper: Gaussian factors, columns replaced
-afterwards); they are evenly spaced; vectors come in shuffled passes. GRASTA-ML has the multi-level step of its own
-authors' code instead. The steps of GROUSE (0.1) and GASG21-DM (100 / (1 + j)) are not stated in the paper. `--quick`
-takes 600 x 600 and fewer vectors.
+The paper: two 2000 x 2000 matrices of rank 10, singular values in [9000, 10000] and in [2000, 10000], 65 % of the columns
+replaced by outliers, 70 % of the entries observed; GASG21 with mu_max = 15, GROUSE with a constant step, GRASTA with the
+adaptive step of GASG21 (GRASTA-ML), GASG21 with a diminishing step (GASG21-DM). Ours: evenly spaced singular values, which
+are exact for the inliers because the factors are orthonormal (the paper: Gaussian factors, columns replaced afterwards);
+shuffled passes. GRASTA-ML uses the multi-level step of the code of its authors instead. The paper does not state the
+steps of GROUSE (here 0.1) and GASG21-DM (here 100 / (1 + j)). `--quick` uses 600 x 600 and fewer vectors.
 """
 
 from __future__ import annotations
@@ -16,7 +15,8 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from benchmarks.experiments._drawing import STYLES, legend_below, panels
+from benchmarks.experiments._drawing import draw_medians, legend_below, panels
+from benchmarks.experiments._judge import NO_NUMBERS, judge
 from benchmarks.experiments._streams import (
     DIMINISHING,
     FACTORS,
@@ -30,7 +30,7 @@ from benchmarks.experiments._streams import (
     stream,
 )
 from benchmarks.framework.angles import angles_along
-from benchmarks.framework.experiment import Claim, Context, Table, Verdict
+from benchmarks.framework.experiment import Claim, Context, Table
 
 LABELS = ("fig:convergence",)
 TITLE = "Convergence against GROUSE, GRASTA and diminishing steps"
@@ -46,10 +46,10 @@ SETTINGS: dict[str, Any] = {
     "GASG21": "paper mode: eta_0 = 0.5, mu_max = 15; scaled: eta_0 = 1, mu_max = 6; streams only, no polish",
     "GASG21-DM": "100 / (1 + j)",
     "GROUSE": "constant step 0.1",
-    "GRASTA-ML": "the multi-level step of GRASTA's authors' own code, mu_max = 15; the paper gives it GASG21's adaptive step",
+    "GRASTA-ML": "the multi-level step of the code of GRASTA's authors, mu_max = 15; the paper uses the adaptive step of GASG21",
 }
-RECOVERED, LOST = 1e-5, 1e-3  # below: recovered; above: not
-FLOOR = 1e-11  # the rate is measured above it
+RECOVERED, LOST = 1e-5, 1e-3  # recovered below the first, lost above the second
+FLOOR = 1e-11  # the rate is measured above this angle
 
 
 def run(context: Context) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def run(context: Context) -> dict[str, Any]:
 
 
 def linear_rate(vectors: list[int], angles: np.ndarray) -> tuple[float, float]:
-    """Return decades per 1000 vectors between 0.1 and the floor, and how straight the line is (R^2)."""
+    """Return the decades per 1000 vectors between 0.1 and the floor, and the R^2 of a straight line."""
     inside = (angles < 0.1) & (angles > FLOOR)
     if inside.sum() < 5:
         return 0.0, 0.0
@@ -77,7 +77,7 @@ def linear_rate(vectors: list[int], angles: np.ndarray) -> tuple[float, float]:
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:
-    """Judge what the paper says about each method."""
+    """Judge the claims about each method."""
     vectors, angles = (
         results["vectors"],
         {k: {m: np.array(a) for m, a in v.items()} for k, v in results["angles"].items()},
@@ -98,43 +98,43 @@ def _linear(vectors: list[int], angles: dict[str, dict[str, np.ndarray]], mode: 
         worst = by_method[mode][:, -1].max()
         good &= bool(straight > 0.95 and worst < RECOVERED)
         said.append(f"{_range(name)}: {rate:.1f} decades per 1000 vectors (R² {straight:.3f}), worst end {worst:.0e}")
-    return Claim(
+    return judge(
         f'"GASG21 converges linearly for both matrices" ({mode.removeprefix("GASG21, ")}: log angle against vectors is '
         f"straight, R² above 0.95, and every seed ends below {RECOVERED:g})",
         "linear for both",
         "; ".join(said),
-        Verdict.HOLDS if good else Verdict.FAILS,
-        "" if good else "some seeds have not arrived after these vectors, or the rate changes on the way",
+        good,
+        "some seeds do not reach it with these vectors, or the rate changes",
     )
 
 
 def _sublinear(vectors: list[int], angles: dict[str, dict[str, np.ndarray]]) -> Claim:
-    """Judge by the last quarter, where the longest steps are over: an angle like 1 / j gains 0.12 decades there."""
+    """Judge by the last quarter, after the longest steps: an angle that falls like 1 / j gains 0.12 decades there."""
     begin, said, good = 3 * len(vectors) // 4 - 1, [], True
     for name, by_method in angles.items():
         slow, fast = (np.median(by_method[m], axis=0) for m in (DIMINISHING, PAPER))
         gain = np.log10(slow[begin] / slow[-1])
         good &= bool(gain < 0.5 and slow[-1] > 100 * fast[-1])
-        said.append(f"{_range(name)}: {gain:.2f} decades there, {slow[-1]:.1e} in the end (GASG21 {fast[-1]:.0e})")
-    return Claim(
+        said.append(f"{_range(name)}: {gain:.2f} decades there, {slow[-1]:.1e} at the end (GASG21 {fast[-1]:.0e})")
+    return judge(
         '"GASG21-DM converges sublinearly due to the diminishing step-size" (the last quarter of the vectors gains less than '
         "half a decade)",
         "sublinear",
         "; ".join(said),
-        Verdict.HOLDS if good else Verdict.FAILS,
-        "" if good else "the diminishing step is not yet short in these vectors, or GASG21 is not 100 times closer",
+        good,
+        "the diminishing step is not yet short after these vectors, or GASG21 is not 100 times closer",
     )
 
 
 def _stalls(angles: dict[str, dict[str, np.ndarray]]) -> Claim:
     least = {name: float(by_method[GROUSE].min()) for name, by_method in angles.items()}
     good = min(least.values()) > 1e-2
-    return Claim(
+    return judge(
         '"GROUSE can not converge to the true subspace in the presence of outliers" (never below 0.01)',
         "does not converge",
         "; ".join(f"{_range(name)}: smallest angle {angle:.2g}" for name, angle in least.items()),
-        Verdict.HOLDS if good else Verdict.FAILS,
-        "" if good else "the constant step of 0.1, not stated in the paper, happens to pass closer to the truth",
+        good,
+        "with the constant step of 0.1, which the paper does not state, it comes closer to the truth",
     )
 
 
@@ -146,20 +146,20 @@ def _grasta(angles: dict[str, dict[str, np.ndarray]], name: str, *, recovers: bo
         if recovers
         else f'"GRASTA fails when the conditional number of the matrices is slightly higher" (above {LOST:g})'
     )
-    return Claim(
+    return judge(
         text,
         "recovers, panel (a)" if recovers else "fails, panel (b)",
         f"{_range(name)}: final angles {ends.min():.0e} to {ends.max():.0e}, {np.sum(ends > LOST)} of {len(ends)} above {LOST:g}",
-        Verdict.HOLDS if good else Verdict.FAILS,
-        "" if good else _grasta_by_seed(ends),
+        bool(good),
+        _grasta_by_seed(ends),
     )
 
 
 def _grasta_by_seed(ends: np.ndarray) -> str:
-    """Say how many seeds recover the subspace, how many lose it, and where the median ends."""
+    """Return the number of seeds that recover the subspace and that lose it, and the median."""
     return (
         f"{np.sum(ends < RECOVERED)} of {len(ends)} seeds end below {RECOVERED:g}, {np.sum(ends > LOST)} above {LOST:g}, "
-        f"the median is {np.median(ends):.0e}; the paper shows one run, and GRASTA with GASG21's adaptive step"
+        f"the median is {np.median(ends):.0e}; the paper shows one run, with the adaptive step of GASG21"
     )
 
 
@@ -168,14 +168,10 @@ def _range(name: str) -> str:
 
 
 def figures(results: dict[str, Any]) -> dict[str, Figure]:
-    """Draw angle against vectors, medians over thin lines of the seeds."""
+    """Draw angle against vectors: medians, and each seed as a thin line."""
     figure, axes = panels(2, [f"singular values {_range(name)}" for name in SPECTRA])
     for axis, by_method in zip(axes, results["angles"].values(), strict=True):
-        for method, curves in by_method.items():
-            style = STYLES[method] | {"markevery": max(1, len(results["vectors"]) // 8), "markersize": 5}
-            axis.semilogy(results["vectors"], np.median(curves, axis=0), label=method, **style)
-            for curve in curves:
-                axis.semilogy(results["vectors"], curve, color=style["color"], linewidth=0.5, alpha=0.35)
+        draw_medians(axis, results["vectors"], by_method, 8)
         axis.set_xlabel("vectors")
     axes[0].set_ylabel("principal angle θ [rad]")
     legend_below(figure, axes[0])
@@ -184,7 +180,7 @@ def figures(results: dict[str, Any]) -> dict[str, Figure]:
 
 
 def tables(results: dict[str, Any]) -> list[Table]:
-    """Show where each method ends."""
+    """Return the final angle of each method."""
     rows: list[list[Any]] = []
     for name, by_method in results["angles"].items():
         for method, curves in by_method.items():
@@ -195,6 +191,6 @@ def tables(results: dict[str, Any]) -> list[Table]:
             f"Angle after {results['vectors'][-1]} vectors, {results['n']} x {results['n']}",
             ["singular values", "method", "median", "smallest", "largest"],
             rows,
-            "The paper gives no numbers; they can't be read off its figure, for the image is not at hand.",
+            NO_NUMBERS,
         )
     ]

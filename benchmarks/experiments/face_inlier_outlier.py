@@ -1,7 +1,7 @@
 """The images of the face experiments: faces of one person, the inliers, and photographs, the outliers.
 
-Shows what the data is, and that faces are nearer to a subspace of dimension 9 than photographs are, which is what lets any method
-tell them apart. The images are those of the paper's data sets; the file at hand may hold fewer than its ten persons.
+The figure shows the data. The numbers show that faces are closer to a subspace of dimension 9 than photographs, so that a
+method can separate them. The images are from the data sets of the paper, but the file may hold fewer than its ten persons.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ LABELS = ("fig:face-inlier-outlier",)
 TITLE = "Faces: inliers and outliers"
 DATA: tuple[str, ...] = ("faces",)
 SEEDS = 1
-GRID = 6  # images a side
+GRID = 6  # images per side
 SETTINGS = {"shown": f"{GRID**2} of the 64 images of person 1, {GRID**2} of the first 64 photographs", "d": faces.D}
 
 
 def run(context: Context) -> dict[str, Any]:
-    """Return images to show, sizes, and how near faces and photographs are to nine dimensions."""
+    """Return images to show, sizes, and residuals of faces and photographs in nine dimensions."""
     images = data.faces(context.data)
     chosen = np.linspace(0, 63, GRID**2).astype(int)
     return {
@@ -42,14 +42,14 @@ def run(context: Context) -> dict[str, Any]:
 
 
 def own_residual(X: Any) -> float:
-    """Return what the best subspace of dimension 9 of these images alone leaves of them."""
+    """Return the relative residual of these images in their own best subspace of dimension 9."""
     model = PCA(faces.D)
     faces.fit(model, X)
     return relative_residual(X, faces.recovered(model, X))
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:
-    """Judge the description of the data."""
+    """Judge the claims about the data."""
     near, far = max(results["residual of faces"]), results["residual of photographs"]
     sizes = (results["faces each"], results["photographs"], results["pixels"])
     return [
@@ -62,21 +62,21 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         persons_claim(results["persons"]),
         judge(
             "Images of a face under different illumination fall on a low-dimensional subspace; random natural images do not: with "
-            "d = 9 the best subspace of faces alone leaves less than half of what that of as many photographs leaves.",
+            "d = 9 the residual of faces in their own best subspace is less than half of that of as many photographs.",
             "stated",
-            f"at most {near:.3f} of the faces of a person, {far:.3f} of the photographs",
+            f"at most {near:.3f} for the faces of a person, {far:.3f} for the photographs",
             near < far / 2,
-            "Photographs, too, are smooth, and of 30 x 30 pixels.",
+            "Photographs are smooth, too, and have only 30 x 30 pixels.",
         ),
     ]
 
 
 def persons_claim(count: int) -> Claim:
-    """Judge the number of persons, where the file has them all."""
+    """Judge the number of persons, if the file has them all."""
     text, paper = "There are 10 individual faces.", str(faces.PERSONS)
     if faces.left_out(count):
-        return unchecked(text, paper, str(count), f"The file at hand lacks persons {faces.left_out(count)}.")
-    return judge(text, paper, str(count), count == faces.PERSONS, "The file at hand has more.")
+        return unchecked(text, paper, str(count), f"The file lacks persons {faces.left_out(count)}.")
+    return judge(text, paper, str(count), count == faces.PERSONS, "The file has more.")
 
 
 def figures(results: dict[str, Any]) -> dict[str, Any]:
@@ -90,21 +90,21 @@ def figures(results: dict[str, Any]) -> dict[str, Any]:
         if "images" in results:
             ax.imshow(mosaic(faces.unpack(results["images"][kind])), cmap="gray", vmin=0, vmax=255)
         else:
-            ax.text(0.5, 0.5, "not passed on: run it with the data", ha="center")
+            ax.text(0.5, 0.5, "not published: run it with the data", ha="center")
     return {"face_inlier_outlier": figure}
 
 
 def mosaic(images: Any) -> Any:
-    """Return the images in a square, a white line between."""
+    """Return the images in a square, separated by white lines."""
     framed = np.pad(images, ((0, 0), (1, 1), (1, 1)), constant_values=255)
     side = faces.SIDE + 2
     return framed.reshape(GRID, GRID, side, side).swapaxes(1, 2).reshape(GRID * side, GRID * side)
 
 
 def tables(results: dict[str, Any]) -> list[Table]:
-    """Return how near the images are to nine dimensions."""
+    """Return the residuals of the images in nine dimensions."""
     rows: list[list[str | float | None]] = [
         [f"faces of person {i + 1}", round(value, 4)] for i, value in enumerate(results["residual of faces"])
     ]
     rows.append([f"{results['faces each']} photographs", round(results["residual of photographs"], 4)])
-    return [Table("Relative residual of images to their own best nine dimensions", ["", "ours"], rows)]
+    return [Table("Relative residual of images in their own best subspace of dimension 9", ["", "ours"], rows)]

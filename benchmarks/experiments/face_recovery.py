@@ -1,7 +1,8 @@
 """Faces projected onto the subspaces that were learnt from faces among photographs.
 
-One row a person, as in the paper: the image, then projected by PCA, GASG21 in paper mode, GASG21 with defaults, REAPER and OP. The paper
-does not say which image it shows: ours is the same of every person. Fits are those of the residual table, with one seed.
+One row per person, as in the paper: the image, then its projections by PCA, GASG21 in paper mode, GASG21 with defaults,
+REAPER and OP. The paper does not say which image it shows: ours has the same number for every person. The fits are those of
+the table of residuals, with one seed.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ LABELS = ("fig:face-recovery",)
 TITLE = "Faces recovered by PCA, GASG21, REAPER and OP"
 DATA: tuple[str, ...] = ("faces",)
 SEEDS = 1
-SHOWN = 20  # of the 64 images, lit from the side
+SHOWN = 20  # number of the image of 64, lit from the side
 ORDER = ("PCA", faces.PAPER_GASG21, faces.SCALED_GASG21, "REAPER", "OP")  # the paper's columns
 SETTINGS = {**faces.SETTINGS, "image shown": f"number {SHOWN + 1} of 64"}
 
 
 def run(context: Context) -> dict[str, Any]:
-    """Return the images and each method's residuals of all faces and of the one shown."""
+    """Return the images, and the residuals of each method for all faces and for the one shown."""
     images = data.faces(context.data)
     people = range(1 if context.quick else len(images.faces))
     shown = {"original": faces.pack(images.faces[: len(people), SHOWN])}
@@ -56,7 +57,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         of_paper = sum(a < b for a, b in zip(told, faces.PAPER_RESIDUALS["PCA"], strict=True))
         judged.append(
             judge(
-                f"The robust methods outperform the non-robust PCA: {name} leaves less of the faces.",
+                f"The robust methods outperform the non-robust PCA: {name} has smaller residuals of the faces.",
                 f"{of_paper} of 10 persons",
                 f"{wins} of {count} persons",
                 wins == count,
@@ -70,15 +71,15 @@ def claims(results: dict[str, Any]) -> list[Claim]:
 
 
 def why_worse(name: str, found: dict[str, list[float]]) -> str:
-    """Return for which persons a method leaves no less than PCA, and how much each, and why if known."""
+    """Return the persons whose residuals are not smaller than with PCA, and the cause if it is known."""
     pairs = list(zip(found[name], found["PCA"], strict=True))
     worse = ", ".join(f"{p + 1} ({a:.3f}, PCA {b:.3f})" for p, (a, b) in enumerate(pairs) if a >= b)
-    known = "After 5000 updates unscaled steps from a random start are still far from the minimum (see the table of residuals). "
-    return f"{known if name == faces.PAPER_GASG21 else ''}It leaves no less of person {worse}."
+    known = "After 5000 updates from a random start unscaled steps are still far from the minimum (see the table of residuals). "
+    return f"{known if name == faces.PAPER_GASG21 else ''}The residual is not smaller for person {worse}."
 
 
 def figures(results: dict[str, Any]) -> dict[str, Any]:
-    """Draw one row a person, in the paper's order of columns."""
+    """Draw one row per person, with the columns in the order of the paper."""
     titles = ["original", "PCA", "GASG21,\npaper mode", "GASG21,\nscaled", "REAPER", "OP"]
     figure = Figure(figsize=(6.6, 1.15 * results["people"] + 0.5), layout="constrained")
     axes = figure.subplots(results["people"], len(titles), squeeze=False)
@@ -91,11 +92,11 @@ def figures(results: dict[str, Any]) -> dict[str, Any]:
             ax.axis("off")
             if "images" in results:
                 ax.imshow(faces.unpack(results["images"][name])[row], cmap="gray", vmin=0, vmax=brightest[row])
-            else:  # the pictures are not passed on
+            else:  # the pictures are not published
                 left = results["residuals of shown"].get(name)
                 ax.text(0.5, 0.5, f"{left[row]:.3f}" if left else f"person {row + 1}", ha="center", fontsize=9)
     if "images" not in results:
-        figure.set_label("Fig. 11 without its pictures, which are not passed on: the relative residual of each.")
+        figure.set_label("Fig. 11 without its pictures, which are not published: the relative residual of each.")
     return {"face_recovery": figure}
 
 

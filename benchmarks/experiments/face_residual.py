@@ -1,9 +1,9 @@
-"""How well the subspace learnt from faces among photographs fits the faces: the paper's table of residuals.
+"""Residuals of faces in the subspaces that were learnt from faces among photographs.
 
-64 images of one person are hidden among 400 photographs; each method learns a subspace of dimension 9 from all of them, and the
-faces are projected onto it. As in the paper REAPER and OP make at most 50 iterations and GASG21 about 5000 updates. The paper's
-start is not stated: ours is random. REAPER sees images scaled to unit length, which suits it better here; the other reading,
-another start and other uses of what was found stand in the second table.
+64 images of one person are mixed with 400 photographs. Each method learns a subspace of dimension 9 from all of them, and
+the faces are projected onto it. As in the paper, REAPER and OP make at most 50 iterations and GASG21 about 5000 updates. The
+paper does not state the start of GASG21: ours is random. REAPER gets images scaled to unit length, which gives better results
+here. The second table has REAPER without that scaling, another start, and other options.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.experiments import _faces as faces
-from benchmarks.experiments._judge import judge, unchecked
+from benchmarks.experiments._judge import judge, no_figures, unchecked
 from benchmarks.framework import data
 from benchmarks.framework.experiment import Claim, Context, Table
 from gasg21.metrics import relative_residual
@@ -25,11 +25,11 @@ DATA: tuple[str, ...] = ("faces",)
 SEEDS = 5
 SETTINGS = faces.SETTINGS
 TIMES_P = "REAPER, faces multiplied by its relaxed projector"
-CLOSE = 0.01  # two residuals that close agree
+CLOSE = 0.01  # residuals agree if they differ by at most this
 
 
 def run(context: Context) -> dict[str, Any]:
-    """Return for each method the residuals of every person, one row a seed."""
+    """Return for each method the residuals of all persons, one row per seed."""
     images = data.faces(context.data)
     people = range(1 if context.quick else len(images.faces))
     residuals: dict[str, list[list[float]]] = {}
@@ -57,7 +57,7 @@ def residual(model: Any, person: Any) -> float:
 
 
 def relaxed(model: Any, person: Any) -> float:
-    """Return the residual when the faces are multiplied by REAPER's P, whose rank is above d."""
+    """Return the residual after multiplication by REAPER's relaxed projector, whose rank is above d."""
     return relative_residual(person, faces.relaxed_projection(model, person))
 
 
@@ -67,7 +67,7 @@ def means(results: dict[str, Any]) -> dict[str, list[float]]:
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:
-    """Judge what the paper says about the table."""
+    """Judge the claims about the table."""
     found, count = means(results), results["people"]
     first = {name: float(np.mean(row[:count])) for name, row in faces.PAPER_RESIDUALS.items()}
     judged = [
@@ -94,12 +94,12 @@ def claims(results: dict[str, Any]) -> list[Claim]:
 
 
 def best_of(rows: dict[str, list[float]], person: int) -> str:
-    """Return the method with the least residual of a person."""
+    """Return the method with the smallest residual for a person."""
     return min(rows, key=lambda name: rows[name][person])
 
 
 def boldface_claim(name: str, found: dict[str, list[float]]) -> Claim:
-    """Judge which of the four methods is the best for each person, with GASG21 in one mode."""
+    """Judge which of the four methods is best for each person, with GASG21 in one mode."""
     count = len(found[name])
     ours = {"GASG21": found[name]} | {other: found[other] for other in ("REAPER", "OP", "PCA")}
     told, seen = ([best_of(rows, p) for p in range(count)] for rows in (faces.PAPER_RESIDUALS, ours))
@@ -109,22 +109,22 @@ def boldface_claim(name: str, found: dict[str, list[float]]) -> Claim:
         if seen[p] != told[p]
     ]
     return judge(
-        f"The boldface indicates the best recovery result ({name.removeprefix('GASG21, ')}): the same method of the four is the best for "
+        f"The boldface indicates the best recovery result ({name.removeprefix('GASG21, ')}): the same of the four methods is best for "
         f"{'face 1' if count == 1 else f'each of faces 1 to {count}'}.",
         counted(told),
         counted(seen),
         not apart,
-        f"Another one is the best for face {', '.join(apart)}.",
+        f"Another method is best for face {', '.join(apart)}.",
     )
 
 
 def counted(names: list[str]) -> str:
-    """Return how often each method is the best."""
+    """Return how often each method is best."""
     return ", ".join(f"{name} for {times}" for name, times in Counter(names).most_common())
 
 
 def gasg21_claims(name: str, found: dict[str, list[float]], first: dict[str, float]) -> list[Claim]:
-    """Judge GASG21 against OP and REAPER, in one mode."""
+    """Judge GASG21, compared with OP and REAPER, in one mode."""
     count = len(found[name])
     mode = name.removeprefix("GASG21, ")
     wins = sum(a < b for a, b in zip(found[name], found["OP"], strict=True))
@@ -148,32 +148,30 @@ def gasg21_claims(name: str, found: dict[str, list[float]], first: dict[str, flo
 
 
 def why_apart(name: str, found: dict[str, list[float]]) -> str:
-    """Return the likely reason for a residual unlike the paper's."""
+    """Return the probable reason for a residual that differs from the paper."""
     start, longer = (float(np.mean(found[extra])) for extra in (faces.BETTER_START, faces.LONGER))
     return {
-        faces.PAPER_GASG21: "After 5000 updates unscaled steps from a random start are still far from the minimum: the directions of "
-        f"faces differ much in strength. From spherical PCA the mean residual is {start:.3f}, after 200 passes {longer:.3f}. The paper "
-        "states neither its start nor its first step.",
-        faces.SCALED_GASG21: "Scaling and polish minimise another sum than the paper's.",
-        "REAPER": "REAPER's solution has a rank above 9 here, and the paper does not say how it was cut to 9. Faces multiplied by "
-        f"it uncut leave {np.mean(found[TIMES_P]):.3f}.",
-        "OP": "The weight of the outliers that the paper used is not stated.",
+        faces.PAPER_GASG21: "After 5000 updates from a random start unscaled steps are still far from the minimum: some directions of "
+        f"the faces are much weaker than others. From spherical PCA the mean residual is {start:.3f}, after 200 passes {longer:.3f}. The paper "
+        "states neither its start nor its first step size.",
+        faces.SCALED_GASG21: "Scaling and polish minimise another objective than the paper.",
+        "REAPER": "REAPER's solution has a rank above 9 here, and the paper does not say how it was reduced to 9. With the full "
+        f"solution the mean residual is {np.mean(found[TIMES_P]):.3f}.",
+        "OP": "The paper does not state its weight of the outliers.",
     }.get(name, "")
 
 
 def spread(results: dict[str, Any], name: str) -> str:
-    """Return the least and largest mean of the seeds, if there are several."""
+    """Return the smallest and the largest mean of the seeds, if there are several."""
     each = np.mean(results["residuals"][name], axis=1)
     return f" ({each.min():.4f} to {each.max():.4f} over {len(each)} seeds)" if len(each) > 1 else ""
 
 
-def figures(results: dict[str, Any]) -> dict[str, Any]:
-    """Return no figures: the paper has a table."""
-    return {}
+figures = no_figures
 
 
 def tables(results: dict[str, Any]) -> list[Table]:
-    """Return the paper's table with ours beside, and the other readings."""
+    """Return the table of the paper with our values, and the table of other settings."""
     found, count = means(results), results["people"]
     columns, rows = faces.comparison(faces.PAPER_RESIDUALS, {name: found[name] for name in faces.NAMES}, 4)
     note = f"Means over {results['seeds']} seeds for GASG21; the others are not random. {faces.fewer(count)}".strip()
@@ -185,7 +183,7 @@ def tables(results: dict[str, Any]) -> list[Table]:
     return [
         Table("Relative residual of the faces after projection", columns, rows, note),
         Table(
-            "Other starts, readings and options, one seed",
+            "Other starts and options, one seed",
             ["", *(f"face {p + 1}" for p in range(count)), "mean"],
             extra,
         ),

@@ -1,9 +1,11 @@
-"""How the K = 20 subspaces converge among 50 % outliers: residuals along the updates, and the angles at the end.
+"""Convergence of K = 20 subspaces among 50 % outliers: residuals along the updates, and the angles at the end.
 
-The paper's 100 x 2000 matrix: 20 subspaces of dimension 3, 50 inliers each, 1000 outliers, 70 % of the entries observed, Q = 10 K candidates, 20 x
-2000 updates. (a) is the residual of each vector that one subspace took, (b) those of the inliers for all subspaces, (c) the angles between
-recovered and true subspaces. Paper mode is the paper's algorithm; scaled is the stream of our defaults, 3 K candidates made where samples are
-dense; its step has a shortest length, so that it can follow a change, which keeps it at 1e-11. `fit` with defaults makes three such passes and then polishes: its angles are in the table.
+The paper: a 100 x 2000 matrix with 20 subspaces of dimension 3, 50 inliers each, 1000 outliers, 70 % of the entries
+observed, Q = 10 K candidates, 20 x 2000 updates. (a) shows the residual of each vector that was assigned to one subspace,
+(b) the residuals of the inliers for all subspaces, (c) the angles between recovered and true subspaces. Paper mode is the
+algorithm of the paper. Scaled is the stream of our defaults, with 3 K candidates in dense regions of the samples; its step
+has a lower bound, so that it can follow a change, and this bound keeps the residuals at 1e-11. `fit` with defaults makes
+three such passes and then polishes: its angles are in the table.
 """
 
 from __future__ import annotations
@@ -35,12 +37,12 @@ SETTINGS = {
     "ours, scaled": "defaults, 20 passes of partial_fit",
     "shown": "the first seed; residuals thinned to 200 a curve",
 }
-STRAIGHT = 0.9  # share of the variance of log residuals that a straight line explains
-DARK = 1e-4  # an angle that is dark beside those near 1
+STRAIGHT = 0.9  # least R^2 of a straight line through the log residuals
+DARK = 1e-4  # below this angle a cell of the figure is dark
 
 
 def run(context: Context) -> dict[str, Any]:
-    """Return logged residuals and angles of the first seed, and over all seeds how straight and how precise."""
+    """Return log residuals and angles of the first seed, and straightness and angles of all seeds."""
     results: dict[str, Any] = {"seeds": context.seeds}
     for mode, parameters in MODES.items():
         runs = []
@@ -59,7 +61,7 @@ def run(context: Context) -> dict[str, Any]:
 
 
 def stream(p: Any, seed: int, parameters: dict[str, Any]) -> tuple[KGASG21, Any]:
-    """Pass over the samples in random orders; return the model and, per update, sample, cluster and residual."""
+    """Stream the samples in random orders; return the model, and sample, cluster and residual of each update."""
     rng = np.random.default_rng(seed)
     model = KGASG21(union.K, union.D, random_state=seed, **parameters)
     log = []
@@ -72,13 +74,13 @@ def stream(p: Any, seed: int, parameters: dict[str, Any]) -> tuple[KGASG21, Any]
 
 
 def inlier_residuals(p: Any, log: Any, k: int) -> Any:
-    """Return the residuals of the inliers that a subspace took, in their order, for the logarithm not zero."""
+    """Return the residuals of the inliers assigned to a subspace, in order, at least 1e-17 for the logarithm."""
     taken = log[(log[:, 1] == k) & (p.labels[log[:, 0].astype(int)] >= 0), 2]
     return np.maximum(taken, 1e-17)
 
 
 def describe(p: Any, model: KGASG21, log: Any) -> dict[str, Any]:
-    """Return how straight each subspace's log residuals fall, and the angles at the end."""
+    """Return straightness and slope of the log residuals of each subspace, and the final angles."""
     lines = [straightness(inlier_residuals(p, log, k)) for k in range(union.K)]
     return {
         "straightness": [round(r, 4) for r, _ in lines],
@@ -88,9 +90,9 @@ def describe(p: Any, model: KGASG21, log: Any) -> dict[str, Any]:
 
 
 def straightness(residuals: Any) -> tuple[float, float]:
-    """Return the R^2 of a straight line through the log residuals, binned, and its decades a pass.
+    """Return the R^2 of a straight line through the binned log residuals, and its decades per pass.
 
-    Only as far as one decade above where they end: a stream's step has a shortest length, where it stays.
+    The line ends one decade above the final residuals, because the step of a stream has a lower bound.
     """
     if len(residuals) < 200:
         return 0.0, 0.0
@@ -107,7 +109,7 @@ def straightness(residuals: Any) -> tuple[float, float]:
 
 
 def picture(p: Any, model: KGASG21, log: Any) -> dict[str, Any]:
-    """Return what the three panels show."""
+    """Return the data of the three panels."""
     own = log[log[:, 1] == SHOWN]
     thin = np.unique(np.linspace(0, len(own) - 1, 2 * POINTS).astype(int))
     curves = []
@@ -136,19 +138,19 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         fall = float(np.median(starts) - np.median(ends)) if starts and ends else 0.0
         judged += [
             judge(
-                f"(a) The convergent trend is clear despite outliers ({mode}): the residuals of the inliers of the subspace shown fall.",
-                "read off the figure: not possible, the image is not at hand",
+                f"(a) The convergent trend is clear despite outliers ({mode}): the residuals of the inliers of the subspace shown fall by more than 3 decades.",
+                "a figure, whose image was not available",
                 f"by {fall:.1f} decades from the first eighth of its updates to the last quarter",
                 fall > 3,
             ),
             judge(
                 f"(b) All subspaces enjoy linear rate of convergence ({mode}): a straight line explains at least {STRAIGHT:.0%} of each curve's "
-                "log residuals, down to one decade above where it ends.",
+                "log residuals, down to one decade above its end.",
                 "all 20",
                 f"{(straight >= STRAIGHT).sum(axis=1).mean():.1f} of 20 in a run, mean of {len(straight)} runs; "
-                f"{np.median(found['decades a pass']):.2f} decades a pass in the median",
+                f"{np.median(found['decades a pass']):.2f} decades per pass in the median",
                 bool((straight >= STRAIGHT).all()),
-                "The step is halved in levels, and a subspace that starts from a poor candidate stands still at first.",
+                "The step is halved from level to level, and a subspace that starts from a poor candidate makes no progress at first.",
             ),
             judge(
                 f"(c) The recovered subspaces approximate the ground truth with high precision ({mode}): all angles below {DARK:g}.",
@@ -156,7 +158,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
                 f"worst {union.power(angles.max(axis=1).mean())}, median {union.power(np.median(angles, axis=1).mean())}, "
                 f"averages of {len(angles)} runs; largest {union.power(angles.max())}",
                 bool((angles <= DARK).all()),
-                "A cluster that no candidate hits is lost.",
+                "A cluster without a candidate is lost.",
             ),
         ]
     return judged
@@ -175,7 +177,7 @@ def figures(results: dict[str, Any]) -> dict[str, Any]:
 
 
 def draw_one(ax: Any, found: dict[str, Any], mode: str) -> None:
-    """Draw the residuals of all vectors that one subspace took."""
+    """Draw the residuals of all vectors assigned to one subspace."""
     points = np.array(found["one"])
     for inlier, color, marker, name in ((1, "#2471a3", "o", "inliers"), (0, "black", "x", "outliers")):
         part = points[points[:, 2] == inlier]
@@ -185,7 +187,7 @@ def draw_one(ax: Any, found: dict[str, Any], mode: str) -> None:
 
 
 def draw_inliers(ax: Any, found: dict[str, Any], mode: str) -> None:
-    """Draw the residuals of the inliers that each subspace took."""
+    """Draw the residuals of the inliers assigned to each subspace."""
     for k, curve in enumerate(found["inliers"]):
         if curve:
             at, logs = np.array(curve).T
@@ -195,7 +197,7 @@ def draw_inliers(ax: Any, found: dict[str, Any], mode: str) -> None:
 
 
 def draw_angles(ax: Any, found: dict[str, Any], mode: str) -> Any:
-    """Draw the angles, the subspaces found in the order of the true ones."""
+    """Draw the angles, with the subspaces found in the order of the true ones."""
     angles = np.array(found["all angles"])
     angles = angles[np.argsort(angles.argmin(axis=1), kind="stable")]
     image = ax.imshow(angles, cmap="gray", vmin=-10, vmax=0.2)
@@ -205,7 +207,7 @@ def draw_angles(ax: Any, found: dict[str, Any], mode: str) -> Any:
 
 
 def tables(results: dict[str, Any]) -> list[Table]:
-    """Return the angles at the end."""
+    """Return the final angles."""
     rows: list[Any] = [["paper (table over Q, Q = 10 K)", "1.95e-7", "6.36e-9"]]
     for name, runs in (
         *((f"ours, {mode}, 40 000 updates", results[mode]["angles"]) for mode in MODES),

@@ -1,8 +1,9 @@
-"""How K = 2 subspaces are chosen among candidates, in R^3.
+"""The selection of K = 2 subspaces among candidates, in R^3.
 
-On the unit sphere a subspace of dimension 2 is a circle. Inliers of two subspaces and outliers are drawn; candidates are made of neighbours of
-seeds (a), two of them are selected (b). The paper does not give its numbers: ours are 50 inliers each and 40 outliers. Paper mode makes 10 x 2
-candidates by probabilistic farthest insertion and selects greedily; our default makes 3 x 2 where samples are dense, and exchanges.
+On the unit sphere a subspace of dimension 2 is a circle. The figure shows the inliers of two subspaces and outliers. Each
+candidate is fitted to the neighbours of a seed (a), and two of them are selected (b). The paper does not give its numbers:
+ours are 50 inliers each and 40 outliers. Paper mode makes 10 x 2 candidates by probabilistic farthest insertion and selects
+greedily. Our default makes 3 x 2 candidates in dense regions of the samples, and improves the selection by exchanges.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ LABELS = ("fig:k-selection",)
 TITLE = "Candidate subspaces and the two selected"
 DATA: tuple[str, ...] = ()
 SEEDS = 50
-MODES = {"paper mode": ("farthest", 20, 0), "scaled": ("density", 6, 3)}  # candidates, sweeps of exchanges
+MODES = {"paper mode": ("farthest", 20, 0), "scaled": ("density", 6, 3)}  # init, candidates, sweeps of exchanges
 SETTINGS = {
     "problem": "R^3, K = 2, d = 2, 50 inliers each, 40 outliers, all observed",
     "ours, paper mode": "20 candidates by farthest insertion, greedy selection, then scaling=False, polish=False",
@@ -34,14 +35,14 @@ SETTINGS = {
     "shown": "the first seed; the claims count all seeds",
 }
 WHY = {
-    "paper mode": "A candidate whose neighbours are not all of one subspace is a rough fit.",
-    "scaled": "Of 6 candidates instead of 20 both subspaces are not always hit exactly.",
+    "paper mode": "A candidate is inaccurate if its neighbours are from different subspaces.",
+    "scaled": "6 candidates instead of 20 do not always contain both subspaces exactly.",
 }
-NEAR, EXACT = 0.1, 1e-6  # radians: the circles lie on each other in a picture; nothing is left to refine
+NEAR, EXACT = 0.1, 1e-6  # radians: no difference can be seen in a picture; nothing is left to refine
 
 
 def run(context: Context) -> dict[str, Any]:
-    """Return one picture for each mode, and over all seeds the angles of what is selected and of what it becomes."""
+    """Return the candidates of the first seed, and for all seeds the angles after selection and after refinement."""
     results: dict[str, Any] = {"seeds": context.seeds}
     for mode in MODES:
         selected, refined, errors = [], [], []
@@ -67,13 +68,13 @@ def problem(seed: int) -> Any:
 
 
 def choose(X: Any, mode: str, seed: int) -> tuple[list[Any], list[int]]:
-    """Return the candidates and which two are selected."""
+    """Return the candidates and the indices of the two selected."""
     init, count, sweeps = MODES[mode]
     return core.choose_candidates(X, (2, 2), init, count, sweeps, seed)
 
 
 def refine(X: Any, start: list[Any], mode: str, seed: int) -> KGASG21:
-    """Return what becomes of the subspaces selected."""
+    """Return the model refined from the selected subspaces."""
     scaled = mode == "scaled"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -81,17 +82,17 @@ def refine(X: Any, start: list[Any], mode: str, seed: int) -> KGASG21:
 
 
 def rounded(values: Any) -> Any:
-    """Return nested lists with few digits."""
+    """Return nested lists with four decimals."""
     return np.round(values, 4).tolist()
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:
-    """Judge what the paper says about the selection."""
+    """Judge the claims about the selection."""
     return [make(results, mode) for mode in MODES for make in (_near, _not_optimal, _refined)]
 
 
 def found_share(results: dict[str, Any], mode: str) -> float:
-    """Return the share of the runs that end with both subspaces to 1e-3."""
+    """Return the share of runs that find both subspaces to 1e-3."""
     return float(np.mean(np.array(results[mode]["refined"]) <= 1e-3))
 
 
@@ -116,7 +117,7 @@ def _not_optimal(results: dict[str, Any], mode: str) -> Claim:
         "stated",
         f"off in {off:.0%} of {results['seeds']} runs",
         off > 0.5,
-        "The inliers are free of noise: a candidate is exact where a sample and its neighbours are all of one subspace, and the "
+        "The inliers have no noise: a candidate is exact if a sample and its neighbours are from one subspace, and the "
         f"selection finds two such candidates in {1 - off:.0%} of the runs.",
     )
 
@@ -131,7 +132,7 @@ def _refined(results: dict[str, Any], mode: str) -> Claim:
         "stated",
         f"in {good:.0%} of {results['seeds']} runs; median clustering error {100 * float(np.median(results[mode]['errors'])):.1f} %",
         good >= 0.9,
-        f"Of the {missed.sum()} runs that miss them {(missed & near).sum()} began within {NEAR} rad.",
+        f"Of the {missed.sum()} runs that miss them, {(missed & near).sum()} started within {NEAR} rad.",
     )
 
 
@@ -174,7 +175,7 @@ def circle(ax: Any, basis: Any, **style: Any) -> None:
 
 
 def tables(results: dict[str, Any]) -> list[Table]:
-    """Return how near the selection is and what becomes of it."""
+    """Return the angles after selection and after refinement."""
     rows: list[Any] = []
     for mode in MODES:
         found = results[mode]

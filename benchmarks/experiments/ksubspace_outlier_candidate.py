@@ -1,8 +1,8 @@
-"""How many candidates K-GASG21 needs over the share of outliers: the paper's table over both.
+"""The number of candidates that K-GASG21 needs over the share of outliers.
 
-The K = 20 subspaces of dimension 3 in R^100 with 50 inliers each, 30 % of the entries missing, and outliers added to make up 10 to 70 % of the
-samples. Cells that the paper leaves out are left out here. Its 20 x 2000 updates (40 x 2000 in the last row) are made in as many whole passes as
-come nearest. Our defaults decide themselves how long they run: their last two rows are the same run.
+K = 20 subspaces of dimension 3 in R^100 with 50 inliers each, 30 % of the entries missing, and outliers added to make up 10
+to 70 % of the samples. Cells that the paper leaves out are left out here. The paper's 20 x 2000 updates (40 x 2000 in the
+last row) are rounded to whole passes. Our defaults stop by their own rule, so their last two rows are the same run.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.experiments import _union as union
-from benchmarks.experiments._judge import judge, unchecked
+from benchmarks.experiments._judge import judge, no_figures, unchecked
 from benchmarks.framework.angles import matched_angles
 from benchmarks.framework.experiment import Claim, Context, Table
 
@@ -27,7 +27,7 @@ SETTINGS = {
     "runs": "5; 2 in scaled mode",
 }
 SHORT, LONG = 40_000, 80_000
-PAPER: dict[float, dict[tuple[int, int], tuple[float, float]]] = {  # outliers: (Q / K, updates): worst, mean angle
+PAPER: dict[float, dict[tuple[int, int], tuple[float, float]]] = {  # outliers -> (Q / K, updates) -> worst, mean angle
     0.1: {(1, SHORT): (2.86e-1, 6.61e-2), (2, SHORT): (5.09e-5, 2.63e-6), (4, SHORT): (1.29e-15, 8.39e-16)},
     0.3: {
         (1, SHORT): (1.17, 1.98e-1),
@@ -57,7 +57,7 @@ NOT_RUN = "Not in this quick run."
 
 
 def run(context: Context) -> dict[str, Any]:
-    """Return a row for each cell: share of outliers, Q / K, updates, angles in both modes."""
+    """Return for each cell: share of outliers, Q / K, updates, angles in both modes."""
     seeds = {"paper mode": context.seeds, "scaled": min(1 if context.quick else 2, context.seeds)}
     cells = []
     for outliers, column in PAPER.items():
@@ -66,7 +66,7 @@ def run(context: Context) -> dict[str, Any]:
         scaled: dict[int, Any] = {}
         for q, updates in chosen:
             context.say(f"{outliers:.0%} outliers, Q = {q} K, {updates} updates")
-            if q not in scaled:  # making many candidates the scaled way is slow
+            if q not in scaled:  # seeding many candidates by density is slow
                 slow = context.quick and q > 4
                 scaled[q] = None if slow else measure(problems[: seeds["scaled"]], q, SHORT, scaled=True)
             cell = {"outliers": outliers, "Q": q, "updates": updates, "scaled": scaled[q]}
@@ -81,7 +81,7 @@ def measure(problems: list[Any], q: int, updates: int, *, scaled: bool) -> dict[
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:
-    """Judge what the paper says about the table."""
+    """Judge the claims about the table."""
     worst = {(c["outliers"], c["Q"], c["updates"]): c["paper mode"]["worst"] for c in results["cells"]}
     one, two = worst[0.1, 1, SHORT], worst[0.1, 2, SHORT]
     short, long = worst[0.7, 20, SHORT], worst[0.7, 20, LONG]
@@ -98,8 +98,8 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             lost_at(results, 0.1),
         ),
         judge(
-            "The table shows the importance of selecting enough candidates (paper mode): with the fewest candidates of each column a "
-            "subspace is lost, with the most none.",
+            "The table shows the importance of selecting enough candidates (paper mode): with the fewest candidates of each share of "
+            "outliers a subspace is lost, with the most none.",
             "average worst angles 2.86e-1 to 1.47 with the fewest, at most 2.22e-5 with the most",
             "; ".join(f"{share:.0%}: {union.power(a)}, {union.power(b)}" for share, (a, b) in ends.items()),
             all(fewest > union.FOUND >= most for fewest, most in ends.values()),
@@ -125,7 +125,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
 
 
 def lost_at(results: dict[str, Any], *shares: float) -> str:
-    """Return at which Q of some columns paper mode loses subspaces, and how many of the 20 in a run."""
+    """Return for some shares of outliers the Q at which paper mode loses subspaces, and the number lost per run."""
     columns = []
     for share in shares:
         cells = [c for c in results["cells"] if c["outliers"] == share and c["paper mode"]["lost"] > 0]
@@ -134,20 +134,20 @@ def lost_at(results: dict[str, Any], *shares: float) -> str:
             for c in cells
         ]
         columns.append(f"at {share:.0%} outliers " + (", ".join(each) or "none"))
-    return f"Of 20 subspaces lost in a run, mean of {results['seeds']['paper mode']}: {'; '.join(columns)}."
+    return f"Lost of 20 subspaces, mean of {results['seeds']['paper mode']} runs: {'; '.join(columns)}."
 
 
 def scaled_claim(results: dict[str, Any]) -> Claim:
-    """Judge whether our defaults lose any subspace at all."""
+    """Judge whether our defaults lose any subspace."""
     cells = [c for c in results["cells"] if c["scaled"] is not None]
     lossy = [c for c in cells if c["scaled"]["largest"] > union.FOUND]
     largest = max(c["scaled"]["largest"] for c in cells)
     return judge(
-        "All subspaces are recovered given enough candidates (scaled): in every cell, as few as they are.",
-        "from 2 K to 20 K candidates on",
+        "All subspaces are recovered given enough candidates (scaled): in every cell, also with the fewest candidates.",
+        "from 2 K (10 % outliers) or 20 K (70 %) candidates on",
         f"in {len(cells) - len(lossy)} of {len(cells)} cells; largest angle of all runs {union.power(largest)}",
         not lossy,
-        "Lost in a run: "
+        "Lost, mean of the runs: "
         + ", ".join(f"{c['scaled']['lost']:.1f} of 20 at {c['outliers']:.0%} outliers and {c['Q']} K" for c in lossy)
         + ".",
         own=True,
@@ -169,13 +169,11 @@ def needed_claim(results: dict[str, Any], worst: dict[tuple[float, int, int], fl
     return judge(text, paper, ours, rising, lost_at(results, *PAPER))
 
 
-def figures(results: dict[str, Any]) -> dict[str, Any]:
-    """Return no figures: the paper has a table."""
-    return {}
+figures = no_figures
 
 
 def tables(results: dict[str, Any]) -> list[Table]:
-    """Return one table for each share of outliers, the paper's numbers beside ours."""
+    """Return one table for each share of outliers, with the numbers of the paper beside ours."""
     sources = ("paper", "ours, paper mode", "ours, scaled")
     columns = ["Q", *(f"{name}, {source}" for name in ("worst", "mean") for source in sources)]
     runs = ", ".join(f"{count} in {mode}" for mode, count in results["seeds"].items())

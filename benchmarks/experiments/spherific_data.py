@@ -1,10 +1,10 @@
-"""Spherized, the inliers of a plane become a circle on the ball, which GASG21 turns onto; PCA of raw data is led astray.
+"""Scaled to unit length, the inliers of a plane lie on a circle, which GASG21 finds; PCA of the raw points does not.
 
-The paper's setting: points in R^3, 75 % inliers on a plane (d = 2), 25 % outliers of large variance; the start, the
-result after one pass and the final one. Ours: 200 points, outliers three times as long as the inliers; the numbers are
-medians of the seeds, the figure shows the first. In three dimensions unrelated gradients often agree by chance, and
-the paper's F_min = -1 then keeps the step long for ever: the figure has F_min = -0.5, and both are in the table. PCA of
-raw and of spherized points, and the two ways of corruption of the paper's first figure, are drawn too.
+The paper: points in R^3, 75 % inliers on a plane (d = 2), 25 % outliers with large variance; the start, the result after
+one pass and the final result. Ours: 200 points, outliers three times as long as the inliers; the numbers are medians of
+the seeds, the figure shows the first seed. In three dimensions unrelated gradients often agree by chance, and then the
+paper's F_min = -1 keeps the step long forever. So the figure uses F_min = -0.5; the table has both. Other figures show PCA
+of raw and of spherized points, and the two kinds of corruption in the paper's first figure.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from benchmarks.experiments._drawing import panels
+from benchmarks.experiments._judge import judge
 from benchmarks.experiments._streams import GRASTA, rounded, stream
 from benchmarks.framework import core, data
 from benchmarks.framework.angles import passes
-from benchmarks.framework.experiment import Claim, Context, Table, Verdict
+from benchmarks.framework.experiment import Claim, Context, Table
 from gasg21 import GASG21
 from gasg21.baselines import PCA, SphericalPCA
 from gasg21.metrics import subspace_angle
@@ -34,7 +35,7 @@ SETTINGS: dict[str, Any] = {
     "outliers": "Gaussian, three times the inliers' standard deviation",
     "final result": "20 passes; fit with defaults",
     "GASG21": "paper mode with F_min = -1 (the paper's) and -0.5; scaled with F_min = -0.5; fit with defaults",
-    "corrupted entries": "300 x 300, d = 5, half observed, 10 % of that corrupted ten times the largest entry (GRASTA's demonstration)",
+    "corrupted entries": "300 x 300, d = 5, half observed, 10 % of those corrupted by ten times the largest entry (the demonstration of GRASTA's authors)",
 }
 STREAMS = {
     "paper mode, F_min = -1": (False, -1.0),
@@ -46,7 +47,7 @@ SHOWN = ("paper mode, F_min = -0.5", "scaled, F_min = -0.5")
 
 
 def run(context: Context) -> dict[str, Any]:
-    """Return the points of one seed, the subspaces on the way, and angles of all seeds."""
+    """Return the points and subspaces of the first seed, and the angles of all seeds."""
     angles: dict[str, list[list[float]]] = {name: [] for name in (*STREAMS, FIT)}
     pca: dict[str, list[float]] = {"raw": [], "spherized": [], "one outlier": []}
     distance = residual = 0.0
@@ -62,7 +63,7 @@ def run(context: Context) -> dict[str, Any]:
         angles[FIT].append(rounded([subspace_angle(fitted, basis)]))
         residual = max(residual, _residual(X[inlier], fitted))
         raw, spherized = (model(2).fit(X).components_ for model in (PCA, SphericalPCA))
-        one = np.vstack([X[inlier], 1000 * np.cross(*basis)])  # one outlier, straight up and severe
+        one = np.vstack([X[inlier], 1000 * np.cross(*basis)])  # one long outlier, orthogonal to the plane
         for name, found in (("raw", raw), ("spherized", spherized), ("one outlier", PCA(2).fit(one).components_)):
             pca[name].append(float(subspace_angle(found, basis)))
         if i == 0:
@@ -87,7 +88,7 @@ def run(context: Context) -> dict[str, Any]:
 
 
 def points(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return points in R^3, the plane of the inliers, and which are inliers."""
+    """Return points in R^3, a basis of the plane of the inliers, and a mask of the inliers."""
     rng = np.random.default_rng(seed)
     basis = np.ascontiguousarray(np.linalg.qr(rng.standard_normal((3, 2)))[0].T)
     X = rng.standard_normal((POINTS, 2)) @ basis
@@ -97,7 +98,7 @@ def points(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _stages(X: np.ndarray, scaling: bool, f_min: float, seed: int) -> list[np.ndarray]:
-    """Return the subspace at the start, after one pass and after all."""
+    """Return the subspace at the start, after one pass and after all passes."""
     begun = core.stream(3, 2, seed, AdaptiveStep(f_min=f_min), scaling=scaling)
     bases = [begun.components()]
     for order in passes(begun, len(X), PASSES * len(X)):
@@ -120,7 +121,7 @@ def _corrupted_entries(seed: int) -> float:
 
 
 def _matrices(seed: int) -> list[list[list[float]]]:
-    """Return a matrix of low rank, the same with corrupted columns, and with corrupted entries."""
+    """Return a matrix of low rank, the same with corrupted columns, and the same with corrupted entries."""
     rng = np.random.default_rng(seed)
     M = rng.standard_normal((30, 2)) @ rng.standard_normal((2, 40))
     noise = 4 * rng.standard_normal(M.shape)
@@ -130,70 +131,66 @@ def _matrices(seed: int) -> list[list[list[float]]]:
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:
-    """Judge what the paper says about spherizing."""
+    """Judge the claims about spherization."""
     raw, spherized, one = (float(np.median(results["pca"][name])) for name in ("raw", "spherized", "one outlier"))
     return [
-        _claim(
+        judge(
             '"the inliers lying on the rank-2 subspace are transformed into a pretty circle along the l2 ball"',
             "a circle",
             f"unit-length inliers are within {results['off_circle']:.0e} of the plane's great circle",
             results["off_circle"] < 1e-12,
-            "more than rounding",
+            "more than rounding errors",
         ),
-        _claim(
+        judge(
             '"Identifying the low-rank subspace of inliers from the normalized data matrix is essentially equivalent to our '
             'original problem"',
             "equivalent",
-            f"the subspace of the normalized points (fit with defaults) leaves {results['raw_residual']:.0e} of the raw inliers",
+            f"the subspace of the normalized points (fit with defaults) leaves a relative residual of {results['raw_residual']:.0e} for the raw inliers",
             results["raw_residual"] < 1e-5,
-            "in the worst of the seeds `fit` ends too far from the plane",
+            "for the worst seed `fit` ends too far from the plane",
         ),
         *(_recovers(results, name) for name in (*STREAMS, FIT)),
-        _claim(
+        judge(
             '"normalizing the data matrix into the l2 ball is a simple but powerful method" (PCA comes five times closer)',
             "powerful",
             f"median angle of PCA: {raw:.2f} raw, {spherized:.3f} spherized",
             spherized < raw / 5,
             f"only {raw / spherized:.1f} times closer with outliers three times as long as the inliers",
         ),
-        _claim(
+        judge(
             'PCA "is extremely sensitive to outliers: even a single but severe outlier may degrade the effectiveness of the '
-            'model" (one outlier 1000 times as long turns it by more than 1 rad)',
+            'model" (one outlier 1000 times as long rotates it by more than 1 rad)',
             "a single outlier",
             f"median angle of PCA with one outlier among {3 * POINTS // 4} inliers: {one:.2f}",
             one > 1,
             "the inliers outweigh one outlier of this length",
         ),
-        _claim(
+        judge(
             '"GRASTA is well suited for element-wise outliers corruption" (below 1e-6 in every run)',
             "well suited",
             f"angles after 10 200 vectors: {', '.join(f'{a:.0e}' for a in results['entries'])}",
             max(results["entries"]) < 1e-6,
-            f"{sum(a >= 1e-6 for a in results['entries'])} of {len(results['entries'])} runs are not there yet",
+            f"{sum(a >= 1e-6 for a in results['entries'])} of {len(results['entries'])} runs do not reach it",
         ),
     ]
 
 
-def _claim(text: str, paper: str, ours: str, good: bool, reason: str = "", *, own: bool = False) -> Claim:
-    return Claim(text, paper, ours, Verdict.HOLDS if good else Verdict.FAILS, "" if good else reason, own)
-
-
 def _recovers(results: dict[str, Any], name: str) -> Claim:
-    """Judge a mode; the paper always has F_min = -1, another one is our own."""
+    """Judge a mode; the paper always uses F_min = -1, so other values are ours."""
     found = np.array(results["angles"][name])
-    said = f"median angle {np.median(found[:, -1]):.0e} in the end (largest {found[:, -1].max():.0e})"
+    said = f"median angle {np.median(found[:, -1]):.0e} at the end (largest {found[:, -1].max():.0e})"
     if found.shape[1] > 1:
         said = f"{np.median(found[:, 0]):.1f} at the start, {np.median(found[:, 1]):.0e} after one pass; {said}"
-    return _claim(
+    return judge(
         f'"to rotate the blue circle (the estimated subspace) to approach the red inlier circle": {name} '
         "(every seed ends below 1e-5)",
         "panels (c), (d)",
         said,
         bool(found[:, -1].max() < 1e-5),
-        "in so few dimensions unrelated gradients agree by chance, F_min = -1 rewards that twice as much as F_max = 0.5 "
-        "punishes the opposite, and the step never gets short"
+        "in so few dimensions unrelated gradients agree by chance; F_min = -1 rewards that twice as much as F_max = 0.5 "
+        "punishes the opposite, and the step never becomes short"
         if name.endswith("-1")
-        else f"{np.sum(found[:, -1] >= 1e-5)} of {len(found)} seeds are not there",
+        else f"{np.sum(found[:, -1] >= 1e-5)} of {len(found)} seeds do not reach it",
         own=name.endswith("-0.5"),
     )
 
@@ -202,7 +199,7 @@ BLUE, ORANGE, RED, GREEN = "#1f5fa8", "#e08a1e", "#c0392b", "#2e8b57"
 
 
 def figures(results: dict[str, Any]) -> dict[str, Figure]:
-    """Draw the paper's four panels, PCA on both, and the two ways of corruption."""
+    """Draw the paper's four panels, PCA of raw and spherized points, and the two kinds of corruption."""
     return {
         "spherific_data": _spherization(results["shown"]),
         "spherific_data_pca": _pca(results),
@@ -213,12 +210,16 @@ def figures(results: dict[str, Any]) -> dict[str, Figure]:
 def _spherization(shown: dict[str, Any]) -> Figure:
     figure = Figure(figsize=(7.6, 8), layout="constrained")
     axes = figure.subplots(2, 2, subplot_kw={"projection": "3d"}).ravel()
-    turn = _upright(np.array(shown["basis"]))
-    X, inlier, basis = np.array(shown["points"]) @ turn, np.array(shown["inlier"]), np.array(shown["basis"]) @ turn
-    paper, scaled = (np.array(shown["stages"][name]) @ turn for name in SHOWN)
+    rotation = _upright(np.array(shown["basis"]))
+    X, inlier, basis = (
+        np.array(shown["points"]) @ rotation,
+        np.array(shown["inlier"]),
+        np.array(shown["basis"]) @ rotation,
+    )
+    paper, scaled = (np.array(shown["stages"][name]) @ rotation for name in SHOWN)
     _scatter(axes[0], X, inlier)
     axes[0].scatter(*(X[inlier] @ paper[0].T @ paper[0]).T, color=BLUE, marker="s", s=6, label="inliers on the start")
-    fit = np.array(shown["fit"]) @ turn
+    fit = np.array(shown["fit"]) @ rotation
     for axis, ours, beyond in zip(axes[1:], paper, (None, scaled[1], fit), strict=True):
         _ball(axis, X, inlier, basis)
         _circle(axis, ours, BLUE, "-", 2, SHOWN[0])
@@ -238,19 +239,23 @@ def _spherization(shown: dict[str, Any]) -> Figure:
 
 def _pca(results: dict[str, Any]) -> Figure:
     shown = results["shown"]
-    turn = _upright(np.array(shown["basis"]))
-    X, inlier, basis = np.array(shown["points"]) @ turn, np.array(shown["inlier"]), np.array(shown["basis"]) @ turn
+    rotation = _upright(np.array(shown["basis"]))
+    X, inlier, basis = (
+        np.array(shown["points"]) @ rotation,
+        np.array(shown["inlier"]),
+        np.array(shown["basis"]) @ rotation,
+    )
     figure = Figure(figsize=(7.6, 4.2), layout="constrained")
     axes = figure.subplots(1, 2, subplot_kw={"projection": "3d"})
     for axis, name, found in zip(axes, ("raw", "spherized"), shown["pca"], strict=True):
         _ball(axis, X, inlier, basis)
-        _circle(axis, np.array(found) @ turn, GREEN, "--", 2, "PCA")
+        _circle(axis, np.array(found) @ rotation, GREEN, "--", 2, "PCA")
         angle = results["pca"][name][0]
         axis.set_title(f"PCA of the {name} points: {angle:.2g} rad off", fontsize="medium")
     _plain(axes)
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize="small")
-    figure.set_label("What PCA makes of the same points, raw and spherized, on the ball; not in the paper.")
+    figure.set_label("PCA of the same points, raw and spherized, on the ball; not in the paper.")
     return figure
 
 
@@ -264,12 +269,12 @@ def _corruption(matrices: list[list[list[float]]]) -> Figure:
         axis.grid(visible=False)
         axis.set(xticks=[], yticks=[], xlabel="samples")
     axes[0].set_ylabel("features")
-    figure.set_label("Outlier corruption model: a matrix of rank 2, in colour what is replaced by outliers.")
+    figure.set_label("Outlier corruption model: a matrix of rank 2; the entries replaced by outliers are in colour.")
     return figure
 
 
 def _upright(basis: np.ndarray) -> np.ndarray:
-    """Return the rotation after which the plane of the inliers is seen from half above."""
+    """Return a rotation after which the plane of the inliers is seen slightly from above."""
     tilt = np.radians(-15)
     rows = np.array([[1, 0, 0], [0, np.cos(tilt), np.sin(tilt)], [0, -np.sin(tilt), np.cos(tilt)]])
     return np.vstack([basis, np.cross(*basis)]).T @ rows
@@ -304,7 +309,7 @@ def _plain(axes: Any) -> None:
 
 
 def tables(results: dict[str, Any]) -> list[Table]:
-    """Show the angles at the paper's three stages."""
+    """Return the angles at the paper's three stages."""
     rows: list[list[Any]] = []
     for name, found in results["angles"].items():
         middle = [float(v) for v in np.median(found, axis=0)]

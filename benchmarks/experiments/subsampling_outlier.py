@@ -1,11 +1,11 @@
-"""Two passes of GASG21 withstand most outliers and most missing entries; its streaming relatives do not.
+"""Two passes of GASG21 recover the subspace despite many outliers and many missing entries; other streams fail earlier.
 
-The paper's setting: 2000 x 2000 matrices of rank 5, 4000 updates (two rounds); (a) 70 % observed, zero to 80 % outliers;
-(b) 50 % outliers, 10 to 90 % observed. Ours: singular values evenly spaced in [2000, 10000] (the paper does not state
-them here), those of the inliers, with orthonormal factors (the paper: Gaussian factors, columns replaced afterwards),
-shuffled passes, medians of the seeds; and the CPU time of the 4000 updates of GASG21 and of GRASTA at 50 % outliers and
-70 % observed. GRASTA-ML has the multi-level step of its own authors' code, the paper gives it GASG21's adaptive step.
-`--quick` takes 600 x 600 and fewer points.
+The paper: 2000 x 2000 matrices of rank 5, 4000 updates (two rounds); (a) 70 % observed, 0 to 80 % outliers; (b) 50 %
+outliers, 10 to 90 % observed. Ours: singular values evenly spaced in [2000, 10000] (the paper does not state them here),
+which are exact for the inliers because the factors are orthonormal (the paper: Gaussian factors, columns replaced
+afterwards); shuffled passes; medians of the seeds; and the CPU time of the 4000 updates of GASG21 and of GRASTA at 50 %
+outliers and 70 % observed. GRASTA-ML uses the multi-level step of the code of its authors, the paper the adaptive step of
+GASG21. `--quick` uses 600 x 600 and fewer values.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from matplotlib.figure import Figure
 from threadpoolctl import threadpool_limits
 
 from benchmarks.experiments._drawing import STYLES, legend_below, panels
+from benchmarks.experiments._judge import NO_NUMBERS, judge, unchecked
 from benchmarks.experiments._streams import FACTORS, GRASTA, PAPER, SCALED, STREAMS, matrix, rounded, stream
 from benchmarks.experiments._timings import OTHER_MACHINE, judged
 from benchmarks.framework.angles import passes
-from benchmarks.framework.experiment import Claim, Context, Table, Verdict
+from benchmarks.framework.experiment import Claim, Context, Table
 from gasg21.metrics import subspace_angle
 
 LABELS = ("fig:subsampling-outlier",)
@@ -36,15 +37,15 @@ SETTINGS: dict[str, Any] = {
     "(b)": "50 % outliers, 10 to 90 % observed",
     "GASG21": "paper mode: eta_0 = 0.5, mu_max = 15; scaled: eta_0 = 1, mu_max = 6; streams only, no polish",
     "others": "GASG21-DM 100 / (1 + j), GROUSE constant step 0.1",
-    "GRASTA-ML": "the multi-level step of GRASTA's authors' own code; the paper gives it GASG21's adaptive step",
+    "GRASTA-ML": "the multi-level step of the code of GRASTA's authors; the paper uses the adaptive step of GASG21",
     "time": "CPU, one thread, interleaved; the least of the seeds",
 }
 UPDATES = 4000
-RECOVERED = 1e-2  # an angle that one would call recovered after two rounds
+RECOVERED = 1e-2  # recovered after two rounds: an angle below this
 
 
 def run(context: Context) -> dict[str, Any]:
-    """Return the angles of all methods over both axes, and the times of a run."""
+    """Return the angles of all methods over both axes, and the times of the updates."""
     n = 600 if context.quick else 2000
     shares = [0, 20, 40, 60, 80] if context.quick else list(range(0, 90, 10))
     observed = [10, 30, 50, 70, 90] if context.quick else list(range(10, 100, 10))
@@ -70,7 +71,7 @@ def run(context: Context) -> dict[str, Any]:
 def _add_point(
     context: Context, n: int, share: int, observed: int, angles: dict[str, list[list[float]]], least: dict[str, float]
 ) -> None:
-    """Append the angles of each method for all seeds; keep the least times of those that are asked for."""
+    """Append the angles of each method for all seeds; update the least times of the methods in ``least``."""
     found: dict[str, list[float]] = {method: [] for method in STREAMS}
     for i in range(context.seeds):
         problem = matrix(n, 5, (2000, 10000), share / 100, observed / 100, context.seed(i))
@@ -89,16 +90,15 @@ def _add_point(
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:
-    """Judge what the paper says about outliers, missing entries and times."""
+    """Judge the claims about outliers, missing entries and times."""
     seconds = results["seconds"]
     return [
         *(_resists(results, mode) for mode in (PAPER, SCALED)),
         _best(results),
-        Claim(
+        unchecked(
             '"the 4000 iterations of GASG21 for thoses large matrices only cost around 2 seconds"',
             "around 2 s",
             f"{PAPER}: {seconds[PAPER]:.2g} s; {SCALED}: {seconds[SCALED]:.2g} s",
-            Verdict.UNCHECKED,
             OTHER_MACHINE,
         ),
         Claim(
@@ -119,13 +119,13 @@ def _resists(results: dict[str, Any], mode: str) -> Claim:
     most = _reach(results["outliers"], results["over_outliers"][mode])
     least = _reach(results["observed"][::-1], results["over_observed"][mode][::-1])
     good = most is not None and least is not None and most >= 60 and least <= 30
-    return Claim(
+    return judge(
         '"GASG21 can resist large fraction of outlier corruption even with highly incomplete data": '
         f"{mode.removeprefix('GASG21, ')} (median angle below {RECOVERED:g} up to 60 % outliers, and down to 30 % observed)",
         "resists",
         f"at 70 % observed up to {_percent(most)} outliers; at 50 % outliers down to {_percent(least)} observed",
-        Verdict.HOLDS if good else Verdict.FAILS,
-        "" if good else f"beyond that {UPDATES} updates are too few",
+        good,
+        f"beyond that {UPDATES} updates are too few",
     )
 
 
@@ -134,7 +134,7 @@ def _percent(value: int | None) -> str:
 
 
 def _reach(values: list[int], angles: list[list[float]]) -> int | None:
-    """Return the last value before the first at which the median is not recovered."""
+    """Return the last value before the median angle is first above the limit."""
     last = None
     for value, found in zip(values, angles, strict=True):
         if np.median(found) > RECOVERED:
@@ -144,26 +144,26 @@ def _reach(values: list[int], angles: list[list[float]]) -> int | None:
 
 
 def _best(results: dict[str, Any]) -> Claim:
-    """Judge what the figure is there to show: GASG21 ahead of the others, wherever anyone recovers the subspace."""
+    """Judge whether GASG21 is ahead of the others wherever a method recovers the subspace."""
     ahead = _ahead(results)
     behind = [said for said, angle in ahead if angle < RECOVERED]
     apart = [said for said, angle in ahead if angle >= RECOVERED]
-    found = f"another recovers it and is ahead: {'; '.join(behind)}" if behind else "nobody who recovers it is ahead"
+    found = f"recovers it and is ahead: {'; '.join(behind)}" if behind else "no method that recovers it is ahead"
     if apart:
         found += f"; ahead, but not below {RECOVERED:g}: {'; '.join(apart)}"
-    return Claim(
-        "Of the SGD algorithms GASG21 comes closest to the truth in the given updates, wherever one recovers it "
+    return judge(
+        "Of the SGD algorithms GASG21 comes closest to the truth in the given updates, wherever one of them recovers it "
         f"(paper mode; recovered: median angle below {RECOVERED:g}; angles below 1e-12 count as equal)",
-        "not stated, but what the comparison is for",
+        "not stated, but the purpose of the comparison",
         found,
-        Verdict.FAILS if behind else Verdict.HOLDS,
-        "the others start with longer steps, which pays where the updates are too few for GASG21" if behind else "",
+        not behind,
+        "the others start with longer steps, which helps where the updates are too few for GASG21",
         own=True,
     )
 
 
 def _ahead(results: dict[str, Any]) -> list[tuple[str, float]]:
-    """Return where the best of the others is ahead of paper mode, in words, and its median angle."""
+    """Return where the best of the others is ahead of paper mode, in words, with its median angle."""
     ahead = []
     for axis, unit in (("outliers", "% outliers"), ("observed", "% observed")):
         found = {m: np.median(a, axis=1) for m, a in results[f"over_{axis}"].items()}
@@ -177,7 +177,7 @@ def _ahead(results: dict[str, Any]) -> list[tuple[str, float]]:
 
 
 def figures(results: dict[str, Any]) -> dict[str, Figure]:
-    """Draw the angle after two rounds over outliers and over what is observed."""
+    """Draw the angle after two rounds over the share of outliers and of observed entries."""
     figure, axes = panels(2, ["70 % observed", "50 % outliers"])
     for axis, name, label in zip(axes, ("outliers", "observed"), ("outliers [%]", "observed entries [%]"), strict=True):
         for method, angles in results[f"over_{name}"].items():
@@ -193,8 +193,7 @@ def figures(results: dict[str, Any]) -> dict[str, Figure]:
 
 
 def tables(results: dict[str, Any]) -> list[Table]:
-    """Show the medians."""
-    note = "The paper gives no numbers; they can't be read off its figure, for the image is not at hand."
+    """Return the medians."""
     return [
         Table(
             f"Median angle after {UPDATES} updates, {results['n']} x {results['n']}, {title}",
@@ -203,7 +202,7 @@ def tables(results: dict[str, Any]) -> list[Table]:
                 [value, *(float(np.median(angles[i])) for angles in results[f"over_{name}"].values())]
                 for i, value in enumerate(results[name])
             ],
-            note,
+            NO_NUMBERS,
         )
         for name, column, title in (
             ("outliers", "outliers [%]", "70 % observed"),

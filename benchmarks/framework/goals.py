@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from benchmarks.framework.text import cell
+
 
 class Goals:
     """Prints goals with the values reached, and remembers those that were missed."""
@@ -12,11 +14,11 @@ class Goals:
 
     def at_most(self, text: str, value: float, bound: float, unit: str = "", note: str = "") -> None:
         """State that the value should be at most the bound."""
-        self.met(f"{text}: {value:.3g}{unit}", value <= bound, f"at most {bound:g}{unit}", note)
+        self.met(f"{text}: {cell(float(value))}{unit}", value <= bound, f"at most {bound:g}{unit}", note)
 
     def at_least(self, text: str, value: float, bound: float, unit: str = "", note: str = "") -> None:
         """State that the value should be at least the bound."""
-        self.met(f"{text}: {value:.3g}{unit}", value >= bound, f"at least {bound:g}{unit}", note)
+        self.met(f"{text}: {cell(float(value))}{unit}", value >= bound, f"at least {bound:g}{unit}", note)
 
     def met(self, text: str, kept: bool, goal: str, note: str = "") -> None:
         """State a goal in words, and whether it was met."""

@@ -1,4 +1,4 @@
-"""Every experiment of the paper keeps the contract of benchmarks/framework/experiment.py."""
+"""All experiments of the paper follow the contract of benchmarks/framework/experiment.py."""
 
 import inspect
 import json
@@ -20,7 +20,7 @@ EXPERIMENTS = all_experiments()
 each = pytest.mark.parametrize("experiment", EXPERIMENTS, ids=name_of)
 
 
-def test_each_figure_and_table_is_remade_once():
+def test_each_figure_and_table_has_one_experiment():
     assert Counter(label for experiment in EXPERIMENTS for label in experiment.LABELS) == Counter(PAPER.keys())
 
 
@@ -38,12 +38,12 @@ def test_the_names_of_an_experiment(experiment):
 
 
 @each
-def test_the_readme_says_what_it_shows(experiment):
+def test_the_readme_has_a_row_for_it(experiment):
     assert f"| `{name_of(experiment)}` |" in (RESULTS.parent / "README.md").read_text(encoding="utf-8")
 
 
 def committed(experiment):
-    """The committed result of a full run."""
+    """Return the committed result of a full run."""
     if not list(RESULTS.glob("*.json")):
         pytest.skip("no results are committed")
     record = records.load(experiment, RESULTS)
@@ -52,7 +52,7 @@ def committed(experiment):
 
 
 @each
-def test_the_committed_result_is_of_a_full_run(experiment):
+def test_the_committed_result_is_from_a_full_run(experiment):
     record = committed(experiment)
     assert record["state"] == "done"
     assert not record["quick"]
@@ -72,40 +72,40 @@ def test_the_committed_result_can_be_shown(experiment):
     assert all(claim.ours for claim in claims if claim.verdict is not Verdict.UNCHECKED)
     assert all(isinstance(table, Table) and table.rows for table in tables)
     assert all(isinstance(figure, Figure) and figure.axes for figure in figures.values())
-    # A figure of the paper is a figure here, a table a table.
+    # A figure of the paper has a figure here, and a table a table.
     assert figures or not any(label.startswith("fig:") for label in experiment.LABELS)
     assert tables or not any(label.startswith("tbl:") for label in experiment.LABELS)
     assert json.dumps(results) == untouched
 
 
 @each
-def test_what_fails_has_a_reason(experiment):
+def test_claims_that_fail_have_a_reason(experiment):
     claims = experiment.claims(committed(experiment)["results"])
     assert all(claim.reason for claim in claims if claim.verdict is Verdict.FAILS)
 
 
 def claim_with(experiment, results, words):
-    """The first claim whose text has the words."""
+    """Return the first claim whose text contains the words."""
     return next(claim for claim in experiment.claims(results) if words in claim.text)
 
 
-def test_pursuit_that_does_not_arrive_is_left_out_and_said():
+def test_pursuit_that_does_not_reach_the_angle_is_left_out():
     cell = {"seconds": 1e-3, "count": 100.0, "angle": 1e-4, "reached": 3, "runs": 3}
     times = {method: [cell, cell] for method in time_cmp_outlier_all.METHODS}
     lost = cell | {"seconds": 1.0, "count": 42.0, "reached": 0}
     times[PURSUIT], times[REAPER] = [cell | {"seconds": 0.2}, lost], [cell | {"seconds": 0.02, "count": 5.0}] * 2
     results = {"quick": False, "outliers": [0, 80], "times": times}
     faster = claim_with(time_cmp_outlier_all, results, '100 times faster than Robust-MD and OP": OP')
-    assert faster.ours == "median 200 x; from 200 x (0 %) to 200 x (0 %); OP does not arrive at 80 %: left out"
+    assert faster.ours == "median 200 x; from 200 x (0 %) to 200 x (0 %); OP does not reach it at 80 %: left out"
     fails = claim_with(time_cmp_outlier_all, results, "OP fails to recover")
     assert fails.verdict is Verdict.HOLDS
-    assert "stops by itself after 42 iterations" in fails.ours
+    assert "its own rule stops it after 42 iterations" in fails.ours
     competitive = claim_with(time_cmp_outlier_all, results, "competitive")
     assert "5 iterations of 4 ms" in competitive.reason
     assert "100 updates of 10 µs" in competitive.reason
 
 
-def test_others_ahead_where_nobody_recovers_are_named():
+def test_methods_that_are_ahead_without_recovery_are_named():
     angles = {method: [[0.5], [1e-6]] for method in STREAMS}
     angles[PAPER_MODE] = [[0.5], [1e-9]]
     results = {"over_outliers": angles, "over_observed": angles | {"GROUSE": [[0.25], [1e-6]]}}
@@ -119,7 +119,7 @@ def test_others_ahead_where_nobody_recovers_are_named():
 
 
 @pytest.mark.parametrize(("end", "verdict"), [(1e-3, Verdict.HOLDS), (1e-7, Verdict.FAILS)])
-def test_a_small_mu_max_must_fail_on_the_worse_matrix(end, verdict):
+def test_a_small_mu_max_must_fail_on_the_ill_conditioned_matrix(end, verdict):
     modes = {PAPER_MODE: {"10": [[0.1] * 4], "50": [[0.1] * 3 + [1e-7]]}}
     modes[SCALED] = {"6": [[1e-7]], "10": [[1e-7]], "50": [[1e-7]]}
     worse, well = (modes | {PAPER_MODE: modes[PAPER_MODE] | {"10": [[0.1] * 3 + [last]]}} for last in (end, 1e-7))
@@ -129,7 +129,7 @@ def test_a_small_mu_max_must_fail_on_the_worse_matrix(end, verdict):
     assert ("slower, not lost" in claim.reason) == (verdict is Verdict.FAILS)
 
 
-def test_no_two_figures_have_one_name():
+def test_the_names_of_figures_are_unique():
     stems = []
     for experiment in EXPERIMENTS:
         stems += experiment.figures(committed(experiment)["results"])

@@ -1,4 +1,4 @@
-"""The experiments on faces, K subspaces and motions: what they measure, and that verdicts follow the results."""
+"""The experiments on faces, K subspaces and motions: their measurements, and verdicts from given results."""
 
 import copy
 import re
@@ -37,7 +37,7 @@ def context(data=None, seeds=1):
 
 
 def verdicts(claims, pattern):
-    """Verdicts of the claims whose text matches, of which there must be some."""
+    """Return the verdicts of the claims whose text matches; there must be at least one."""
     found = [claim.verdict for claim in claims if re.search(pattern, claim.text)]
     assert found, pattern
     return found
@@ -45,7 +45,7 @@ def verdicts(claims, pattern):
 
 @pytest.mark.parametrize("experiment", OF_FACES + OF_MOTIONS, ids=lambda e: e.TITLE)
 @pytest.mark.parametrize("where", [None, "empty"])
-def test_without_data_it_says_where_to_get_it(experiment, where, tmp_path):
+def test_without_data_the_message_says_where_to_get_it(experiment, where, tmp_path):
     with pytest.raises(MissingData, match=r"http://"):
         experiment.run(context(where and tmp_path))
 
@@ -55,7 +55,7 @@ def test_without_data_it_says_where_to_get_it(experiment, where, tmp_path):
 
 @pytest.fixture(scope="module")
 def face_data(tmp_path_factory):
-    """Two persons near 9 dimensions among smooth pictures of higher dimension."""
+    """Two persons close to 9 dimensions among pictures of higher dimension."""
     rng = np.random.default_rng(0)
     path = tmp_path_factory.mktemp("faces")
     persons = [255 * rng.random((64, 9)) @ rng.random((9, 900)) / 9 for _ in range(2)]
@@ -74,7 +74,7 @@ def test_images_survive_packing(rng):
     assert _faces.unpack(_faces.pack(np.full((1, 900), 300.2))).max() == 255
 
 
-def test_the_papers_face_tables_are_whole():
+def test_the_face_tables_of_the_paper_are_complete():
     for table in (_faces.PAPER_RESIDUALS, _faces.PAPER_SECONDS):
         assert [len(row) for row in table.values()] == [10] * 4
 
@@ -95,7 +95,7 @@ def test_residuals_of_faces(face_data):
     assert first.rows[-1][2] is None
 
 
-def test_boldface_is_that_of_the_persons_at_hand():
+def test_boldface_is_judged_for_the_available_persons():
     rows = dict(_faces.PAPER_RESIDUALS)
     found = {_faces.PAPER_GASG21: rows["GASG21"], _faces.SCALED_GASG21: [1e-3] * 10} | rows
     as_told = face_residual.boldface_claim(_faces.PAPER_GASG21, found)
@@ -138,12 +138,12 @@ def test_recovered_faces_are_shown(face_data):
     (figure,) = face_recovery.figures(results).values()
     assert len(figure.axes) == 6 * results["people"]
     assert all(ax.images for ax in figure.axes)
-    del results["images"]  # they may be left out of what is published
+    del results["images"]  # they are not published
     (figure,) = face_recovery.figures(results).values()
     assert not any(ax.images for ax in figure.axes)
 
 
-def test_faces_are_told_from_photographs(face_data):
+def test_faces_are_closer_to_a_subspace_than_photographs(face_data):
     results = face_inlier_outlier.run(context(face_data))
     assert verdicts(face_inlier_outlier.claims(results), "low-dimensional") == [Verdict.HOLDS]
     assert max(results["residual of faces"]) < 0.1 < results["residual of photographs"]
@@ -162,7 +162,7 @@ def test_angles_are_matched(rng):
     assert one_lost[2] > 0.1
 
 
-def test_a_summary_is_of_the_runs():
+def test_the_summary_of_runs():
     found = _union.summary([[1e-9, 1e-9, 1.0], [1e-9, 1e-9, 1e-9]])
     assert found["worst"] == pytest.approx(0.5)
     assert found["median"] == pytest.approx(1e-9)
@@ -225,20 +225,20 @@ def test_ten_candidates_a_subspace_are_a_tradeoff():
     assert enough.verdict is Verdict.HOLDS
     assert enough.ours == "none lost from 10 K on; 5.000 s at 10 K, 11.000 s at 20 K"
     assert too_many.verdict is Verdict.FAILS
-    assert too_many.reason == "2 K lose none either, in 0.42 of the time."
+    assert too_many.reason == "2 K candidates lose none, either, in 0.42 of the time."
     results["paper mode"] = [row(1e-9), row(1e-9), row(1.0)]
     lossy = ksubspace_performance.tradeoff_claim(results, "paper mode")
     assert lossy.ours.startswith("some lost at 20 K")
     assert lossy.verdict is Verdict.FAILS
-    assert lossy.reason == "Of 20 subspaces lost in a run: 0.0 at 10 K, 1.0 at 20 K."
+    assert lossy.reason == "Lost of 20 subspaces, mean of the runs: 0.0 at 10 K, 1.0 at 20 K."
 
 
-def test_the_time_of_the_updates_is_said_where_it_varies():
+def test_the_reason_names_how_the_time_of_the_updates_varies():
     rows = [row(1e-9, refine=seconds) for seconds in (1.0, 2.0, 1.5, 1.5)]
     results = {"Q": [2, 4, 10, 20], "seeds": {"paper mode": 5}, "paper mode": rows}
     _, claim = ksubspace_performance.time_claims(results, "paper mode")
     assert claim.verdict is Verdict.FAILS
-    assert "At Q = 4 K it took 2.00 times as long as at 2 K, each the least of 5" in claim.reason
+    assert "At Q = 4 K it took 2.00 times as long as at 2 K, each the least of 5 runs" in claim.reason
 
 
 def test_outliers_need_candidates():
@@ -256,7 +256,7 @@ def test_outliers_need_candidates():
     cells[1]["paper mode"] = row(1.0)  # 10 %, Q = 2 K
     (claim,) = (c for c in ksubspace_outlier_candidate.claims(results) if "at least Q = 2 K" in c.text)
     assert claim.verdict is Verdict.FAILS
-    assert claim.reason == "Of 20 subspaces lost in a run, mean of 1: at 10% outliers 1.0 with 1 K, 1.0 with 2 K."
+    assert claim.reason == "Lost of 20 subspaces, mean of 1 runs: at 10% outliers 1.0 with 1 K, 1.0 with 2 K."
     cells[0]["scaled"] = row(1.0)
     assert verdicts(ksubspace_outlier_candidate.claims(results), r"\(scaled\)") == [Verdict.FAILS]
     assert len(ksubspace_outlier_candidate.tables(results)) == 4
@@ -292,7 +292,7 @@ def test_motions_are_segmented(segmented):
     names = [f"{_hopkins.name_of(q)}, {mode}" for q in results["Q"] for mode in ("paper mode", "scaled")]
     assert list(results["errors"]) == names + list(_hopkins.OTHERS)
     assert results["errors"][_hopkins.ENSEMBLE] == [0, 0, 0]
-    # a few sequences decide nothing
+    # A few sequences are not enough for a verdict.
     assert {claim.verdict for claim in experiment.claims(results)} == {Verdict.UNCHECKED}
     titles = [table.title for table in experiment.tables(results)]
     assert len(titles) == 6  # two of two motions and all of them; one of three and all of them; times
@@ -300,7 +300,7 @@ def test_motions_are_segmented(segmented):
     assert "Two motions, Checker: error in %" not in titles
 
 
-def test_the_papers_numbers_stand_beside_ours(segmented):
+def test_the_numbers_of_the_paper_are_beside_ours(segmented):
     experiment, results = segmented
     (table,) = (t for t in experiment.tables(results) if t.title.startswith("Three motions, All"))
     rows = {row[0]: row for row in table.rows}
@@ -312,7 +312,7 @@ def test_the_papers_numbers_stand_beside_ours(segmented):
 
 
 @pytest.mark.parametrize(("ours", "verdict"), [(1.0, Verdict.HOLDS), (30.0, Verdict.FAILS)])
-def test_enough_sequences_decide(segmented, ours, verdict):
+def test_enough_sequences_give_a_verdict(segmented, ours, verdict):
     experiment, results = segmented
     many = copy.deepcopy(results)
     many["sequences"] = [[f"{i}", 2 + i % 2, "traffic"] for i in range(_hopkins.ENOUGH)]
@@ -323,7 +323,7 @@ def test_enough_sequences_decide(segmented, ours, verdict):
 @pytest.mark.parametrize(
     ("count", "off", "verdict"), [(155, 0.1, "holds"), (155, 9, "does not hold"), (154, 0.1, "can't be checked")]
 )
-def test_the_means_of_the_table_are_judged_where_all_sequences_are_there(count, off, verdict):
+def test_the_means_of_the_table_are_judged_if_all_sequences_are_available(count, off, verdict):
     rng = np.random.default_rng(0)
     name, told = _hopkins.LBF_70, (4.62, 11.44)
     motions = [2 if i < 120 else 3 for i in range(count)]
@@ -333,13 +333,14 @@ def test_the_means_of_the_table_are_judged_where_all_sequences_are_there(count, 
         noise = rng.standard_normal(of.sum())
         errors[of] += noise - noise.mean()
     results = {"sequences": [[str(i), m, "traffic"] for i, m in enumerate(motions)], "errors": {name: errors.tolist()}}
-    assert _hopkins.whole_claim(results, name, told, "The mean errors.").verdict == verdict
+    paper = {2: {name: (0.0,) * 6 + (told[0], 0.0)}, 3: {name: (0.0,) * 6 + (told[1], 0.0)}}
+    assert _hopkins.whole_claim(results, paper, name, "The mean errors.").verdict == verdict
 
 
 def test_settings_are_compared_on_the_same_sequences():
     sequences = [[str(i), 2 + i // 4, "traffic"] for i in range(8)]
     results = {"sequences": sequences, "errors": {"a": [1, 12, 21, 32] * 2, "b": [0, 10, 20, 30, *[5] * 4]}}
-    assert _hopkins.paired(results, "a", "b", 2) == "+1.50 ± 0.29"  # far less than that of either mean
+    assert _hopkins.paired(results, "a", "b", 2) == "+1.50 ± 0.29"  # much less than the standard error of either mean
     assert _hopkins.difference(results, "b", "a").startswith(
         "-1.50 ± 0.29 points for two motions, -11.50 ± 6.59 for three"
     )
@@ -353,15 +354,17 @@ def test_lbf_with_more_candidates(segmented, more, verdict):
         "errors": results["errors"] | {_hopkins.LBF_70: [10.0] * count, _hopkins.LBF_200: [more] * count}
     }
     other = {Verdict.HOLDS: Verdict.FAILS, Verdict.FAILS: Verdict.HOLDS}
-    # It improves, says the paper without outliers; it gets worse, says it with them.
-    assert experiment.lbf_claim(results).verdict is (verdict if experiment is hopkins_free else other[verdict])
+    # The paper claims that it improves without outliers, and that it becomes worse with them.
+    improves = experiment is hopkins_free
+    claim = _hopkins.lbf_claim(results, experiment.PAPER, "The claim.", improves=improves)
+    assert claim.verdict is (verdict if improves else other[verdict])
 
 
-def test_a_ratio_near_the_bound_has_another_digit():
+def test_a_ratio_near_the_bound_has_one_more_digit():
     assert [hopkins_free.times(ratio) for ratio in (3.988, 4.04, 4.3, 33.21)] == ["3.99", "4.04", "4.3", "33.2"]
 
 
-def test_outliers_are_as_many_as_said(rng):
+def test_the_share_of_outliers(rng):
     sequence = SimpleNamespace(data=rng.standard_normal((70, 20)), labels=np.arange(70) % 2)
     X, truth = hopkins_outlier.with_outliers(sequence, 0)
     assert (truth == -1).mean() == pytest.approx(0.3)

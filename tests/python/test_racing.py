@@ -1,4 +1,4 @@
-"""The clock of the paper's running times stops at the first iterate that is good enough, and not before."""
+"""The time of a method ends at its first iterate within the angle, and not before."""
 
 import warnings
 
@@ -19,7 +19,7 @@ PROBLEM = matrix(60, 3, (2000, 10000), 0.3, 1.0, 5)
 
 
 def batch(method, n_iterations):
-    """The angle of a batch method after so many iterations."""
+    """Return the angle of a batch method after so many iterations."""
     model = baselines.REAPER(3, spherize=True) if method == REAPER else baselines.OutlierPursuit(3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -37,7 +37,7 @@ def test_a_batch_method_stops_at_the_first_iterate_within_the_angle(method):
 
 
 @pytest.mark.parametrize("method", [PAPER, SCALED])
-def test_a_stream_is_timed_over_the_vectors_that_it_needs(method):
+def test_a_stream_is_timed_for_the_vectors_that_it_needs(method):
     found = race({method: 50_000}, PROBLEM, ANGLE, 0)[method]
     assert found["reached"]
     angles = []
@@ -51,7 +51,7 @@ def test_a_stream_is_timed_over_the_vectors_that_it_needs(method):
 
 
 @pytest.mark.parametrize("method", [PAPER, SCALED, REAPER, PURSUIT, MIRROR])
-def test_who_does_not_arrive_is_said_so(method):
+def test_methods_that_do_not_reach_the_angle_are_marked(method):
     hopeless = matrix(60, 3, (2000, 10000), 0.95, 1.0, 5)
     found = race({method: 100}, hopeless, 1e-9, 0)[method]
     assert not found["reached"]
@@ -59,19 +59,19 @@ def test_who_does_not_arrive_is_said_so(method):
     assert found["count"] <= 120
 
 
-def test_mirror_descent_stops_when_it_is_there():
+def test_mirror_descent_stops_within_the_angle():
     found = race({MIRROR: 5000}, PROBLEM, 0.05, 0)[MIRROR]
     assert found["reached"]
     assert 0 < found["count"] < 5000
 
 
-def test_a_fit_stops_by_itself():
+def test_a_fit_stops_by_its_own_rule():
     found = race({FIT: 0}, PROBLEM, ANGLE, 0)[FIT]
     assert found["reached"]
     assert found["seconds"] > 0
 
 
-def test_short_runs_are_repeated_in_turns_and_the_least_counts(monkeypatch):
+def test_short_runs_are_repeated_and_the_least_time_counts(monkeypatch):
     calls = []
     seconds = {"long": iter([3.0]), "short": iter([0.05, 0.03, 0.04, 0.01, 0.02] * 2)}
 
@@ -99,12 +99,12 @@ def test_very_short_runs_are_repeated_for_a_while(monkeypatch):
     assert len(calls) == 8 * _racing.ROUNDS
 
 
-def test_medians_count_who_arrived():
+def test_medians_count_the_runs_within_the_angle():
     runs = [{"seconds": s, "count": 10, "angle": a, "reached": a < 1} for s, a in ((1.0, 0.1), (5.0, 0.2), (2.0, 3.0))]
     assert medians(runs) == {"seconds": 2.0, "count": 10.0, "angle": 3.0, "reached": 2, "runs": 3}
 
 
-def test_a_rival_that_is_unknown():
+def test_an_unknown_method():
     with pytest.raises(ValueError, match="no such method"):
         race({"PCA": 1}, PROBLEM, ANGLE, 0)
 
