@@ -42,7 +42,7 @@ def legend_below(figure: Figure, axis: Any, columns: int = 3) -> None:
 
 
 def draw_medians(axis: Any, x: Any, curves: dict[str, Any], markers: int) -> None:
-    """Draw the median curve of each method with about so many markers, and each seed as a thin line."""
+    """Draw the median curve of each method with about ``markers`` markers, and each seed as a thin line."""
     for method, runs in curves.items():
         at = x[: len(runs[0])]
         style = STYLES[method] | {"markevery": max(1, len(at) // markers), "markersize": 5}

@@ -131,7 +131,7 @@ def one(make: Make, K: int, X: Any, truth: Any, seed: int) -> tuple[float, float
 
 
 def part(results: dict[str, Any], name: str, motions: int, category: str | None = None) -> Any:
-    """Return the errors of the sequences with so many motions, of one category or of all."""
+    """Return the errors of the sequences with this number of motions, of one category or of all."""
     keep = [m == motions and category in (None, c) for _, m, c in results["sequences"]]
     return np.array(results["errors"][name])[keep]
 

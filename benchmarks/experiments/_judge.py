@@ -13,8 +13,8 @@ def judge(
     text: str, paper: str, ours: str, holds: bool, reason: str = "", note: str = "", *, own: bool = False
 ) -> Claim:
     """Return a claim that holds or does not; the reason is given only if it does not hold, the note always."""
-    said = note if holds else " ".join(part for part in (reason, note) if part)
-    return Claim(text, paper, ours, Verdict.HOLDS if holds else Verdict.FAILS, said, own)
+    remark = note if holds else " ".join(part for part in (reason, note) if part)
+    return Claim(text, paper, ours, Verdict.HOLDS if holds else Verdict.FAILS, remark, own)
 
 
 def unchecked(text: str, paper: str, ours: str, reason: str) -> Claim:

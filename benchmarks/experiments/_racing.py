@@ -29,8 +29,8 @@ from gasg21.exceptions import ConvergenceWarning
 from gasg21.metrics import subspace_angle
 
 Run = tuple[float, int, float]  # seconds, count, angle
-# Runs of less than SHORT seconds are repeated in each round, at least twice and for TURN seconds; the least counts.
-ROUNDS, SHORT, TURN = 5, 0.2, 0.02
+# Runs of less than SHORT seconds are repeated in each round, at least twice and for BURST seconds; the least counts.
+ROUNDS, SHORT, BURST = 5, 0.2, 0.02
 
 
 class Reached(Exception):
@@ -49,14 +49,14 @@ def race(limits: dict[str, int], problem: Any, angle: float, seed: int) -> dict[
         runs: dict[str, list[Run]] = {method: [] for method in limits}
         for _ in range(ROUNDS):  # the methods alternate, because the speed of a shared machine varies
             for method, go in runners.items():
-                runs[method] += _turn(go) if not runs[method] or runs[method][-1][0] < SHORT else []
+                runs[method] += _burst(go) if not runs[method] or runs[method][-1][0] < SHORT else []
     return {method: _summary(min(runs[method]), angle) for method in limits}
 
 
-def _turn(go: Callable[[], Run]) -> list[Run]:
+def _burst(go: Callable[[], Run]) -> list[Run]:
     """Return some runs: in the first one the caches may hold the data of another method."""
     runs = [go()]
-    while runs[-1][0] < SHORT and (len(runs) < 2 or sum(run[0] for run in runs) < TURN):
+    while runs[-1][0] < SHORT and (len(runs) < 2 or sum(run[0] for run in runs) < BURST):
         runs.append(go())
     return runs
 
@@ -154,8 +154,8 @@ def race_over(
                 runs[method].append(found)
         for method in limits:
             times[method].append(medians(runs[method]))
-        said = ", ".join(f"{method} {column[-1]['seconds']:.2g} s" for method, column in times.items())
-        context.say(f"{value} {unit}: {said}")
+        shown = ", ".join(f"{method} {column[-1]['seconds']:.2g} s" for method, column in times.items())
+        context.say(f"{value} {unit}: {shown}")
     return times
 
 
@@ -170,6 +170,6 @@ def medians(runs: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def arrived(cell: dict[str, Any]) -> bool:
+def all_reached(cell: dict[str, Any]) -> bool:
     """Return whether all seeds reached the angle; otherwise the time is a lower bound."""
     return bool(cell["reached"] == cell["runs"])

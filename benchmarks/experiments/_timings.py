@@ -6,7 +6,7 @@ from typing import Any
 
 from benchmarks.experiments._drawing import STYLES
 from benchmarks.experiments._judge import NO_NUMBERS
-from benchmarks.experiments._racing import arrived
+from benchmarks.experiments._racing import all_reached
 from benchmarks.framework.experiment import Table, Verdict
 
 Times = dict[str, list[dict[str, Any]]]  # method -> `_racing.medians` at each value
@@ -27,7 +27,7 @@ def judged(results: dict[str, Any], good: bool, reason: str = "") -> tuple[Verdi
 def ratios(values: list[int], times: Times, rival: str, mode: str) -> list[tuple[int, float, bool]]:
     """Return value, time of the rival over ours, and whether the rival reached the angle, where we reached it."""
     pairs = zip(values, times[rival], times[mode], strict=True)
-    return [(value, a["seconds"] / b["seconds"], arrived(a)) for value, a, b in pairs if arrived(b)]
+    return [(value, a["seconds"] / b["seconds"], all_reached(a)) for value, a, b in pairs if all_reached(b)]
 
 
 def draw_times(axis: Any, x: list[int], times: Times) -> None:
@@ -36,7 +36,7 @@ def draw_times(axis: Any, x: list[int], times: Times) -> None:
         seconds = [cell["seconds"] for cell in cells]
         style = STYLES[method] | {"markersize": 6}
         axis.semilogy(x, seconds, label=method, **style)
-        late = [(at, s) for at, s, cell in zip(x, seconds, cells, strict=True) if not arrived(cell)]
+        late = [(at, s) for at, s, cell in zip(x, seconds, cells, strict=True) if not all_reached(cell)]
         if late:
             face = {"marker": "o", "color": style["color"], "facecolor": "white", "s": 70, "zorder": 4}
             axis.scatter(*zip(*late, strict=True), **face)
@@ -49,7 +49,7 @@ def time_table(axis: str, values: list[int], times: Times, title: str) -> Table:
         row: list[Any] = [value]
         for cells in times.values():
             cell = cells[i]
-            missed = "" if arrived(cell) else f", {cell['runs'] - cell['reached']} of {cell['runs']} not reached"
+            missed = "" if all_reached(cell) else f", {cell['runs'] - cell['reached']} of {cell['runs']} not reached"
             row.append(f"{cell['seconds']:.2g} s ({cell['count']:g}, {cell['angle']:.0e}{missed})")
         rows.append(row)
     note = (

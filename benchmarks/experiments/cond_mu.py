@@ -125,12 +125,12 @@ def _guarantees_convergence(results: dict[str, Any]) -> Claim:
     seeds = len(results["angles"]["X2"][PAPER][str(low)])
     well, worse = (vectors(results, name, PAPER) for name in SPECTRA)
     good = np.isfinite(max(well.values())) and not np.isfinite(worse[low]) and reached["X2"][high] == seeds
-    said = (f"{name}: {', '.join(f'{n} (mu_max {mu})' for mu, n in by_mu.items())}" for name, by_mu in reached.items())
+    shown = (f"{name}: {', '.join(f'{n} (mu_max {mu})' for mu, n in by_mu.items())}" for name, by_mu in reached.items())
     return judge(
         'mu_max "must be large enough to guarantee convergence for a moderate ill-conditional data matrix" (paper mode: on X1 '
         "every mu_max reaches 1e-6 in more than half of the seeds; on X2 the smallest does not, the largest does in all)",
         "a small one does not converge",
-        f"seeds of {seeds} that reach 1e-6 in {results['limit']} vectors: {'; '.join(said)}",
+        f"seeds of {seeds} that reach 1e-6 in {results['limit']} vectors: {'; '.join(shown)}",
         bool(good),
         _slow_or_lost(results, low, high),
     )

@@ -92,17 +92,17 @@ def claims(results: dict[str, Any]) -> list[Claim]:
 
 
 def _linear(vectors: list[int], angles: dict[str, dict[str, np.ndarray]], mode: str) -> Claim:
-    said, good = [], True
+    shown, good = [], True
     for name, by_method in angles.items():
         rate, straight = linear_rate(vectors, np.median(by_method[mode], axis=0))
         worst = by_method[mode][:, -1].max()
         good &= bool(straight > 0.95 and worst < RECOVERED)
-        said.append(f"{_range(name)}: {rate:.1f} decades per 1000 vectors (R² {straight:.3f}), worst end {worst:.0e}")
+        shown.append(f"{_range(name)}: {rate:.1f} decades per 1000 vectors (R² {straight:.3f}), worst end {worst:.0e}")
     return judge(
         f'"GASG21 converges linearly for both matrices" ({mode.removeprefix("GASG21, ")}: log angle against vectors is '
         f"straight, R² above 0.95, and every seed ends below {RECOVERED:g})",
         "linear for both",
-        "; ".join(said),
+        "; ".join(shown),
         good,
         "some seeds do not reach it with these vectors, or the rate changes",
     )
@@ -110,17 +110,17 @@ def _linear(vectors: list[int], angles: dict[str, dict[str, np.ndarray]], mode: 
 
 def _sublinear(vectors: list[int], angles: dict[str, dict[str, np.ndarray]]) -> Claim:
     """Judge by the last quarter, after the longest steps: an angle that falls like 1 / j gains 0.12 decades there."""
-    begin, said, good = 3 * len(vectors) // 4 - 1, [], True
+    begin, shown, good = 3 * len(vectors) // 4 - 1, [], True
     for name, by_method in angles.items():
         slow, fast = (np.median(by_method[m], axis=0) for m in (DIMINISHING, PAPER))
         gain = np.log10(slow[begin] / slow[-1])
         good &= bool(gain < 0.5 and slow[-1] > 100 * fast[-1])
-        said.append(f"{_range(name)}: {gain:.2f} decades there, {slow[-1]:.1e} at the end (GASG21 {fast[-1]:.0e})")
+        shown.append(f"{_range(name)}: {gain:.2f} decades there, {slow[-1]:.1e} at the end (GASG21 {fast[-1]:.0e})")
     return judge(
         '"GASG21-DM converges sublinearly due to the diminishing step-size" (the last quarter of the vectors gains less than '
         "half a decade)",
         "sublinear",
-        "; ".join(said),
+        "; ".join(shown),
         good,
         "the diminishing step is not yet short after these vectors, or GASG21 is not 100 times closer",
     )

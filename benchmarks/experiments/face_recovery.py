@@ -53,8 +53,8 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     judged = []
     for name in ORDER[1:]:
         wins = sum(a < b for a, b in zip(found[name], found["PCA"], strict=True))
-        told = faces.PAPER_RESIDUALS[faces.NAMES[name]]
-        of_paper = sum(a < b for a, b in zip(told, faces.PAPER_RESIDUALS["PCA"], strict=True))
+        theirs = faces.PAPER_RESIDUALS[faces.NAMES[name]]
+        of_paper = sum(a < b for a, b in zip(theirs, faces.PAPER_RESIDUALS["PCA"], strict=True))
         judged.append(
             judge(
                 f"The robust methods outperform the non-robust PCA: {name} has smaller residuals of the faces.",

@@ -75,13 +75,13 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     ]
     judged += [boldface_claim(name, found) for name in (faces.PAPER_GASG21, faces.SCALED_GASG21)]
     for name in faces.NAMES:
-        mean, told = float(np.mean(found[name])), first[faces.NAMES[name]]
+        mean, theirs = float(np.mean(found[name])), first[faces.NAMES[name]]
         judged.append(
             judge(
                 f"The row of {faces.NAMES[name]}{name.removeprefix(faces.NAMES[name])}: its mean over faces 1 to {count} (to {CLOSE}).",
-                f"{told:.4f}",
+                f"{theirs:.4f}",
                 f"{mean:.4f}{spread(results, name)}",
-                abs(mean - told) <= CLOSE,
+                abs(mean - theirs) <= CLOSE,
                 why_apart(name, found),
             )
         )
@@ -102,16 +102,16 @@ def boldface_claim(name: str, found: dict[str, list[float]]) -> Claim:
     """Judge which of the four methods is best for each person, with GASG21 in one mode."""
     count = len(found[name])
     ours = {"GASG21": found[name]} | {other: found[other] for other in ("REAPER", "OP", "PCA")}
-    told, seen = ([best_of(rows, p) for p in range(count)] for rows in (faces.PAPER_RESIDUALS, ours))
+    theirs, seen = ([best_of(rows, p) for p in range(count)] for rows in (faces.PAPER_RESIDUALS, ours))
     apart = [
-        f"{p + 1} ({seen[p]} {ours[seen[p]][p]:.4f}, {told[p]} {ours[told[p]][p]:.4f})"
+        f"{p + 1} ({seen[p]} {ours[seen[p]][p]:.4f}, {theirs[p]} {ours[theirs[p]][p]:.4f})"
         for p in range(count)
-        if seen[p] != told[p]
+        if seen[p] != theirs[p]
     ]
     return judge(
         f"The boldface indicates the best recovery result ({name.removeprefix('GASG21, ')}): the same of the four methods is best for "
         f"{'face 1' if count == 1 else f'each of faces 1 to {count}'}.",
-        counted(told),
+        counted(theirs),
         counted(seen),
         not apart,
         f"Another method is best for face {', '.join(apart)}.",
@@ -128,7 +128,7 @@ def gasg21_claims(name: str, found: dict[str, list[float]], first: dict[str, flo
     count = len(found[name])
     mode = name.removeprefix("GASG21, ")
     wins = sum(a < b for a, b in zip(found[name], found["OP"], strict=True))
-    ratio, told = float(np.mean(found[name]) / np.mean(found["REAPER"])), first["GASG21"] / first["REAPER"]
+    ratio, theirs = float(np.mean(found[name]) / np.mean(found["REAPER"])), first["GASG21"] / first["REAPER"]
     return [
         judge(
             f"GASG21 is superior to OP ({mode}).",
@@ -139,7 +139,7 @@ def gasg21_claims(name: str, found: dict[str, list[float]], first: dict[str, flo
         ),
         judge(
             f"GASG21 is competent to REAPER ({mode}): mean residual at most 1.1 times REAPER's.",
-            f"{told:.2f} times",
+            f"{theirs:.2f} times",
             f"{ratio:.2f} times",
             ratio <= 1.1,
             why_apart(name, found),

@@ -123,15 +123,15 @@ def candidates_claim(results: dict[str, Any], mode: str) -> Claim:
 def trend(results: dict[str, Any], mode: str, best: list[int]) -> str:
     """Return the best Q for two and three motions, and the differences of the others to it."""
     name = {q: f"{hopkins.name_of(q)}, {mode}" for q in results["Q"]}
-    said = []
+    shown = []
     for motions, words, q in ((2, "two", best[0]), (3, "three", best[1])):
         others = [
             f"{other} K by {hopkins.paired(results, name[other], name[q], motions)}" for other in name if other != q
         ]
-        said.append(
+        shown.append(
             f"For {words} motions {q} K is best; the errors of the others are higher: {', '.join(others)} points."
         )
-    return f"{' '.join(said)} (Mean differences over the sequences and their standard errors.)"
+    return f"{' '.join(shown)} (Mean differences over the sequences and their standard errors.)"
 
 
 figures = no_figures

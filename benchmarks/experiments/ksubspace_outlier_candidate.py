@@ -181,11 +181,11 @@ def tables(results: dict[str, Any]) -> list[Table]:
     for outliers, column in PAPER.items():
         cells = {(c["Q"], c["updates"]): c for c in results["cells"] if c["outliers"] == outliers}
         rows: list[Any] = []
-        for (q, updates), told in column.items():
+        for (q, updates), theirs in column.items():
             cell = cells.get((q, updates), dict.fromkeys(MODES))
             rows.append([f"{q} K" + (", 80 000 updates" if updates == LONG else "")])
             for i, name in enumerate(("worst", "mean")):
                 ours = [cell[mode] and union.power(cell[mode][name]) for mode in MODES]
-                rows[-1] += [union.power(told[i]), *ours]
+                rows[-1] += [union.power(theirs[i]), *ours]
         made.append(Table(f"Angles at {outliers:.0%} outliers", columns, rows, f"Averages over the runs: {runs}."))
     return made

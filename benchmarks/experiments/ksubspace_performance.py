@@ -136,8 +136,8 @@ def angle_claims(results: dict[str, Any], mode: str) -> list[Claim]:
             "worst 1.95e-7, median 6.36e-9, mean 2.04e-8",
             ", ".join(f"{name} {union.power(by_q[10][name])}" for name in ("worst", "median", "mean")),
             all(
-                by_q[10][name] <= 10 * told
-                for name, told in zip(("worst", "median", "mean"), PAPER[10][3:], strict=True)
+                by_q[10][name] <= 10 * theirs
+                for name, theirs in zip(("worst", "median", "mean"), PAPER[10][3:], strict=True)
             ),
             union.lost_at({10: by_q[10]}),
         ),
@@ -149,11 +149,11 @@ def time_claims(results: dict[str, Any], mode: str) -> list[Claim]:
     qs = results["Q"]
     start = [row["seed"] + row["select"] for row in results[mode]]
     refine = [row["refine"] for row in results[mode]]
-    told = [PAPER[q][0] + PAPER[q][1] for q in (qs[0], qs[-1])]
+    theirs = [PAPER[q][0] + PAPER[q][1] for q in (qs[0], qs[-1])]
     return [
         judge(
             f"More candidates induce more running time for initialization ({mode}).",
-            f"{told[0]:.2f} s at Q = {qs[0]} K, {told[1]:.2f} s at {qs[-1]} K, {told[1] / told[0]:.0f} times",
+            f"{theirs[0]:.2f} s at Q = {qs[0]} K, {theirs[1]:.2f} s at {qs[-1]} K, {theirs[1] / theirs[0]:.0f} times",
             f"{start[0]:.3f} s and {start[-1]:.3f} s, {start[-1] / start[0]:.0f} times",
             start[-1] > start[0],
             f"The longest time is at Q = {qs[start.index(max(start))]} K, {max(start):.3f} s.",
@@ -186,8 +186,8 @@ def tradeoff_claim(results: dict[str, Any], mode: str) -> Claim:
         f"the most candidates take longer, and fewer candidates do not reach the same in 1/{MUCH_FASTER} of the time."
     )
     by_q = dict(zip(results["Q"], results[mode], strict=True))
-    many, told = max(by_q), {q: sum(row[:3]) for q, row in PAPER.items()}
-    paper = f"none lost from 10 K on; {told[10]:.1f} s at 10 K, {told[20]:.1f} s at 20 K"
+    many, theirs = max(by_q), {q: sum(row[:3]) for q, row in PAPER.items()}
+    paper = f"none lost from 10 K on; {theirs[10]:.1f} s at 10 K, {theirs[20]:.1f} s at 20 K"
     least = least_enough(by_q)
     ours = f"none lost from {least} K on" if least else f"some lost at {many} K"
     if many == 10:

@@ -178,14 +178,14 @@ def claims(results: dict[str, Any]) -> list[Claim]:
 def _recovers(results: dict[str, Any], name: str) -> Claim:
     """Judge a mode; the paper always uses F_min = -1, so other values are ours."""
     found = np.array(results["angles"][name])
-    said = f"median angle {np.median(found[:, -1]):.0e} at the end (largest {found[:, -1].max():.0e})"
+    shown = f"median angle {np.median(found[:, -1]):.0e} at the end (largest {found[:, -1].max():.0e})"
     if found.shape[1] > 1:
-        said = f"{np.median(found[:, 0]):.1f} at the start, {np.median(found[:, 1]):.0e} after one pass; {said}"
+        shown = f"{np.median(found[:, 0]):.1f} at the start, {np.median(found[:, 1]):.0e} after one pass; {shown}"
     return judge(
         f'"to rotate the blue circle (the estimated subspace) to approach the red inlier circle": {name} '
         "(every seed ends below 1e-5)",
         "panels (c), (d)",
-        said,
+        shown,
         bool(found[:, -1].max() < 1e-5),
         "in so few dimensions unrelated gradients agree by chance; F_min = -1 rewards that twice as much as F_max = 0.5 "
         "punishes the opposite, and the step never becomes short"

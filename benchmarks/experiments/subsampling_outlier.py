@@ -146,8 +146,8 @@ def _reach(values: list[int], angles: list[list[float]]) -> int | None:
 def _best(results: dict[str, Any]) -> Claim:
     """Judge whether GASG21 is ahead of the others wherever a method recovers the subspace."""
     ahead = _ahead(results)
-    behind = [said for said, angle in ahead if angle < RECOVERED]
-    apart = [said for said, angle in ahead if angle >= RECOVERED]
+    behind = [shown for shown, angle in ahead if angle < RECOVERED]
+    apart = [shown for shown, angle in ahead if angle >= RECOVERED]
     found = f"recovers it and is ahead: {'; '.join(behind)}" if behind else "no method that recovers it is ahead"
     if apart:
         found += f"; ahead, but not below {RECOVERED:g}: {'; '.join(apart)}"
@@ -171,8 +171,8 @@ def _ahead(results: dict[str, Any]) -> list[tuple[str, float]]:
             ours = found[PAPER][i]
             best = min((m for m in STREAMS if m not in (PAPER, SCALED)), key=lambda m: found[m][i])
             if found[best][i] < ours and ours > 1e-12:
-                said = f"{best} at {value} {unit} ({found[best][i]:.2g} against {ours:.2g})"
-                ahead.append((said, float(found[best][i])))
+                shown = f"{best} at {value} {unit} ({found[best][i]:.2g} against {ours:.2g})"
+                ahead.append((shown, float(found[best][i])))
     return ahead
 
 

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 
 from benchmarks.experiments._drawing import FIT, MIRROR, PURSUIT, REAPER, legend_below, panels
 from benchmarks.experiments._judge import judge, unchecked
-from benchmarks.experiments._racing import arrived, race_over
+from benchmarks.experiments._racing import all_reached, race_over
 from benchmarks.experiments._streams import FACTORS, PAPER, SCALED, matrix
 from benchmarks.experiments._timings import BOUND, OTHER_MACHINE, draw_times, judged, ratios, time_table
 from benchmarks.framework.experiment import Claim, Context, Table
@@ -68,7 +68,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
 
 def _short(results: dict[str, Any]) -> Claim:
     worst = {m: max(cell["seconds"] for cell in results["times"][m]) for m in (PAPER, SCALED, FIT)}
-    reached = all(arrived(cell) for m in worst for cell in results["times"][m])
+    reached = all(all_reached(cell) for m in worst for cell in results["times"][m])
     return Claim(
         f'"GASG21 takes no more than 0.1 seconds to reach the stopping criteria", at any share of outliers ({BOUND})',
         "at most 0.1 s",
@@ -111,11 +111,11 @@ def _percents(shares: list[int]) -> str:
 
 
 def _ten_seconds(results: dict[str, Any]) -> Claim:
-    said = [f"{m}: {min(s):.2g} to {max(s):.2g} s" for m in (MIRROR, PURSUIT) if (s := _seconds(results, m))]
+    shown = [f"{m}: {min(s):.2g} to {max(s):.2g} s" for m in (MIRROR, PURSUIT) if (s := _seconds(results, m))]
     return unchecked(
         'Robust-MD and OP, "whose running time is around 10 seconds"',
         "around 10 s",
-        "; ".join(said),
+        "; ".join(shown),
         OTHER_MACHINE,
     )
 
@@ -126,7 +126,7 @@ def _seconds(results: dict[str, Any], method: str) -> list[float]:
 
 def _pursuit_fails(results: dict[str, Any]) -> Claim:
     cells = dict(zip(results["outliers"], results["times"][PURSUIT], strict=True))
-    failed = [share for share, cell in cells.items() if not arrived(cell)]
+    failed = [share for share, cell in cells.items() if not all_reached(cell)]
     good, count = cells[80]["reached"] == 0, cells[80]["count"]
     early = f" (its own rule stops it after {count:g} iterations, the median)" if good and count < ITERATIONS else ""
     return judge(

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from benchmarks.experiments._drawing import FIT, REAPER, legend_below, panels
 from benchmarks.experiments._judge import judge, unchecked
-from benchmarks.experiments._racing import arrived, race_over
+from benchmarks.experiments._racing import all_reached, race_over
 from benchmarks.experiments._streams import FACTORS, PAPER, SCALED, matrix
 from benchmarks.experiments._timings import BOUND, OTHER_MACHINE, draw_times, judged, time_table
 from benchmarks.framework.experiment import Claim, Context, Table
@@ -85,7 +85,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
 
 def _less_than_ten_seconds(results: dict[str, Any], heavy: dict[str, Any]) -> Claim:
     ours = (PAPER, SCALED, FIT)
-    slow = [mode for mode in ours if heavy[mode]["seconds"] >= 10 or not arrived(heavy[mode])]
+    slow = [mode for mode in ours if heavy[mode]["seconds"] >= 10 or not all_reached(heavy[mode])]
     return Claim(
         f'"GASG21 only costs less than 10 seconds for this case" ({BOUND})',
         "less than 10 s",
@@ -100,13 +100,13 @@ def _ratio(results: dict[str, Any], heavy: dict[str, Any], mode: str) -> Claim:
         f"At 80 % outliers GASG21 is at least 15 times faster than REAPER: {mode.removeprefix('GASG21, ')}",
         "150 s against 10 s",
         f"{heavy[REAPER]['seconds']:.3g} s against {heavy[mode]['seconds']:.2g} s: {ratio:.0f} x",
-        *judged(results, ratio >= 15 and arrived(heavy[mode]), _why_not_faster(heavy[REAPER], heavy[mode])),
+        *judged(results, ratio >= 15 and all_reached(heavy[mode]), _why_not_faster(heavy[REAPER], heavy[mode])),
     )
 
 
 def _why_not_faster(reaper: dict[str, Any], ours: dict[str, Any]) -> str:
     """Return how REAPER and GASG21 spend their time, or that GASG21 does not reach the angle."""
-    if not arrived(ours):
+    if not all_reached(ours):
         return f"{ours['runs'] - ours['reached']} of {ours['runs']} runs of GASG21 do not reach 1e-6"
     return (
         f"REAPER needs only {reaper['count']:g} iterations of {reaper['seconds'] / reaper['count']:.2g} s, "
@@ -132,7 +132,7 @@ def _precise(results: dict[str, Any]) -> Claim:
         for axis, unit in (("outliers", "% outliers"), ("dimensions", "dimensions"))
         for method, cells in results[f"over_{axis}"].items()
         for value, cell in zip(results[axis], cells, strict=True)
-        if not arrived(cell)
+        if not all_reached(cell)
     ]
     return judge(
         '"both algorithms can converge to the true subspace precisely" (all seeds reach 1e-6 everywhere)',
@@ -186,7 +186,7 @@ def _high_dimensional(results: dict[str, Any]) -> Claim:
     """Judge an expectation of the paper at the largest dimension, by the factor of panel (a)."""
     last = {method: cells[-1] for method, cells in results["over_dimensions"].items()}
     ratio = {mode: last[REAPER]["seconds"] / last[mode]["seconds"] for mode in (PAPER, SCALED, FIT)}
-    slow = [mode for mode, value in ratio.items() if value < 15 or not arrived(last[mode])]
+    slow = [mode for mode, value in ratio.items() if value < 15 or not all_reached(last[mode])]
     return Claim(
         '"even for very high-dimensional matrices GASG21 can recover the low-rank subspace in a short time which will be '
         f'problematic for the SVD based methods" (judged at n = {results["dimensions"][-1]}, the largest measured: 1e-6 '

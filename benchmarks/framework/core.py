@@ -50,9 +50,9 @@ class Stream:
         """Update with the rows of X, all of them or those in ``order``; NaN marks a missing entry."""
         self.tracker.consume(X, None, order)
 
-    def update_one(self, row: np.ndarray) -> None:
-        """Update with one sample by the call that skips the checks of a batch."""
-        self.tracker.consume_row(row)
+    def compiled_calls(self) -> dict[str, Callable[[np.ndarray], Any]]:
+        """Return the compiled functions that update with an array, and with a single row, to time them."""
+        return {"compiled update": self.tracker.consume, "compiled update with one row": self.tracker.consume_row}
 
     def permutation(self, m: int) -> np.ndarray:
         """Return a random order of m samples, drawn from the tracker's own generator."""
@@ -112,7 +112,7 @@ def choose_candidates(
 ) -> tuple[list[np.ndarray], list[int]]:
     """Return ``count`` candidate subspaces, seeded by "farthest" or "density", and the indices of those selected.
 
-    One subspace is selected for each of the dimensions: greedily, then by so many sweeps of exchanges.
+    One subspace is selected for each of the dimensions: greedily, then improved by ``sweeps`` sweeps of exchanges.
     """
     seeder = _core.Seeder64(X, None, X.shape[1], len(X), seed)
     make = seeder.farthest if init == "farthest" else seeder.density

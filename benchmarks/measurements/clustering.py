@@ -71,7 +71,7 @@ def least_squares_angles(problem: Any) -> np.ndarray:
 
 
 def stream_alone(problem: Any, seed: int, updates: int, **parameters: Any) -> np.ndarray:
-    """Return the angles after about so many updates without polish."""
+    """Return the angles after about ``updates`` updates without polish."""
     passes = round(updates / len(problem.data))
     model = KGASG21(20, 3, polish=False, tol=0, max_passes=passes, random_state=seed, **parameters)
     return angles(model.fit(problem.data), problem)
@@ -242,7 +242,7 @@ def phases(run: Run) -> None:
         model = KGASG21(*(20, 3), init="farthest", n_candidates=200, scaling=False, polish=False, tol=0, random_state=s)
         runs.append(model.fit(p.data).timings_)
     ours = {phase: min(timings[phase] for timings in runs) for phase in runs[0]}
-    # The oracle is slow: it makes a share of the updates, and in a quick run looks at a share of the samples.
+    # The oracle is slow: it makes a share of the updates, and in a quick run uses a share of the samples.
     part, step = (200, 10) if run.quick else (2000, 1)
     began = time.perf_counter()
     candidates = reference.farthest_insertion(p.data, 200, 3, np.random.default_rng(0))

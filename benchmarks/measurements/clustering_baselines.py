@@ -79,7 +79,7 @@ def measure(name: str, run: Run) -> None:
             continue
         spread = part.std(ddof=1) / np.sqrt(len(part)) if len(part) > 1 else np.nan
         run.goals.at_most(
-            f"{K} motions, {len(part)} sequences: mean error {part.mean():.2f} %, published for all 155: {published:.2f} %, "
+            f"{name}, {K} motions, {len(part)} sequences: mean error {part.mean():.2f} %, published for all 155: {published:.2f} %, "
             "difference",
             abs(part.mean() - published),
             method.bound,

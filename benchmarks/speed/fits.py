@@ -121,8 +121,7 @@ def one_vector(run: Run) -> None:
         stream = core.stream(n, d, 0)
         calls = {
             "GASG21.partial_fit": paper(d).partial_fit(X).partial_fit,
-            "update of the compiled tracker": stream.update,
-            "update with one row": stream.update_one,
+            **stream.compiled_calls(),
         }
         kernel, singles = one_and_all(calls, stream.update, X, 3 if run.quick else 10)
         for name, single in singles.items():
@@ -165,7 +164,7 @@ def precision(run: Run) -> None:
 
 
 def with_threads(model: Any, count: int) -> Any:
-    """Return the model, set to use so many threads."""
+    """Return the model, set to use ``count`` threads."""
     os.environ["OMP_NUM_THREADS"] = str(count)
     return model.set_params(n_jobs=count) if "n_jobs" in model.get_params() else model
 

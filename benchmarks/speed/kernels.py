@@ -1,7 +1,7 @@
 """The time of one update in NumPy, in plain Armadillo and in our kernels, beside a measured roofline.
 
-Times are thread CPU seconds per update, averaged over a whole fit of three passes in random order; the variants take
-turns, and the least of several rounds counts. NumPy, and plain Armadillo where a fit takes more than a second, is timed
+Times are thread CPU seconds per update, averaged over a whole fit of three passes in random order; the variants
+alternate, and the least of several rounds counts. NumPy, and plain Armadillo where a fit takes more than a second, is timed
 on the first updates of the same fit: the cost of an update does not depend on how far the fit has come.
 """
 

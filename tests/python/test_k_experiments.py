@@ -98,8 +98,8 @@ def test_residuals_of_faces(face_data):
 def test_boldface_is_judged_for_the_available_persons():
     rows = dict(_faces.PAPER_RESIDUALS)
     found = {_faces.PAPER_GASG21: rows["GASG21"], _faces.SCALED_GASG21: [1e-3] * 10} | rows
-    as_told = face_residual.boldface_claim(_faces.PAPER_GASG21, found)
-    assert (as_told.verdict, as_told.paper) == (Verdict.HOLDS, "REAPER for 9, GASG21 for 1")
+    as_published = face_residual.boldface_claim(_faces.PAPER_GASG21, found)
+    assert (as_published.verdict, as_published.paper) == (Verdict.HOLDS, "REAPER for 9, GASG21 for 1")
     better = face_residual.boldface_claim(_faces.SCALED_GASG21, found)
     assert (better.verdict, better.ours) == (Verdict.FAILS, "GASG21 for 10")
     assert "face 1 (GASG21 0.0010, REAPER 0.1456), 2" in better.reason
@@ -117,11 +117,11 @@ def test_persons_that_were_not_run_are_named(count, named):
     extra = {name: cut["GASG21"] for name in (*_faces.EXTRA, face_residual.TIMES_P)}
     left = face_residual.claims({"residuals": {n: [row] for n, row in (ours | extra).items()}, "people": count})
     for claims in (recovered, timed, left):
-        told = [
+        texts = [
             claim.text for claim in claims if re.search(r"^The (recovered images|residuals|seconds) of", claim.text)
         ]
-        assert len(told) == bool(named)
-        assert all(text.endswith(f" {named}.") for text in told)
+        assert len(texts) == bool(named)
+        assert all(text.endswith(f" {named}.") for text in texts)
     verdict = face_inlier_outlier.persons_claim(count).verdict
     assert verdict is (Verdict.UNCHECKED if named else Verdict.HOLDS)
 
@@ -325,15 +325,15 @@ def test_enough_sequences_give_a_verdict(segmented, ours, verdict):
 )
 def test_the_means_of_the_table_are_judged_if_all_sequences_are_available(count, off, verdict):
     rng = np.random.default_rng(0)
-    name, told = _hopkins.LBF_70, (4.62, 11.44)
+    name, theirs = _hopkins.LBF_70, (4.62, 11.44)
     motions = [2 if i < 120 else 3 for i in range(count)]
-    errors = np.array([told[m - 2] for m in motions]) + off
+    errors = np.array([theirs[m - 2] for m in motions]) + off
     for m in (2, 3):  # a spread whose mean is zero
         of = np.array(motions) == m
         noise = rng.standard_normal(of.sum())
         errors[of] += noise - noise.mean()
     results = {"sequences": [[str(i), m, "traffic"] for i, m in enumerate(motions)], "errors": {name: errors.tolist()}}
-    paper = {2: {name: (0.0,) * 6 + (told[0], 0.0)}, 3: {name: (0.0,) * 6 + (told[1], 0.0)}}
+    paper = {2: {name: (0.0,) * 6 + (theirs[0], 0.0)}, 3: {name: (0.0,) * 6 + (theirs[1], 0.0)}}
     assert _hopkins.whole_claim(results, paper, name, "The mean errors.").verdict == verdict
 
 

@@ -1,6 +1,7 @@
 """The measurements other than the paper's experiments, and the frame that runs them."""
 
 import os
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -66,7 +67,15 @@ def test_the_readme_has_its_command(module):
         assert f"`{part}`" in text, part
 
 
-def test_no_two_benchmarks_have_one_name():
+def test_private_parts_of_gasg21_are_used_in_one_module():
+    private = re.compile(
+        r"\b_core\b|gasg21(\.\w+)*\._[a-z]|from gasg21[\w.]* import .*\b_[a-z]|core_rule|\._tracker\b|sys\.path"
+    )
+    files = [path for path in RESULTS.parent.rglob("*.py") if private.search(path.read_text(encoding="utf-8"))]
+    assert [path.name for path in files] == ["core.py"]
+
+
+def test_the_names_of_benchmarks_are_unique():
     names = [name_of(module) for module in (*all_experiments(), *MEASUREMENTS)]
     assert len(names) == len({*names, "all", "list", "report"}) - 3
 

@@ -19,7 +19,7 @@ PROBLEM = matrix(60, 3, (2000, 10000), 0.3, 1.0, 5)
 
 
 def batch(method, n_iterations):
-    """Return the angle of a batch method after so many iterations."""
+    """Return the angle of a batch method after this number of iterations."""
     model = baselines.REAPER(3, spherize=True) if method == REAPER else baselines.OutlierPursuit(3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -93,9 +93,9 @@ def test_short_runs_are_repeated_and_the_least_time_counts(monkeypatch):
 
 
 def test_very_short_runs_are_repeated_for_a_while(monkeypatch):
-    monkeypatch.setattr(_racing, "_runner", lambda *_: lambda: (calls.append(1), (_racing.TURN / 8, 7, 0.5))[1])
+    monkeypatch.setattr(_racing, "_runner", lambda *_: lambda: (calls.append(1), (_racing.BURST / 8, 7, 0.5))[1])
     calls = []
-    assert race({"a": 1}, PROBLEM, 1.0, 0)["a"]["seconds"] == _racing.TURN / 8
+    assert race({"a": 1}, PROBLEM, 1.0, 0)["a"]["seconds"] == _racing.BURST / 8
     assert len(calls) == 8 * _racing.ROUNDS
 
 
