@@ -49,3 +49,17 @@ def draw_medians(axis: Any, x: Any, curves: dict[str, Any], markers: int) -> Non
         axis.semilogy(at, np.median(runs, axis=0), label=method, **style)
         for run in runs:
             axis.semilogy(at, run, color=style["color"], linewidth=0.5, alpha=0.35)
+
+
+def stream_figure(
+    titles: list[str], curves: list[dict[str, Any]], x: Any, unit: str, markers: int, width: float
+) -> Figure:
+    """Draw the angles along the stream, one panel for each dictionary of curves."""
+    figure, axes = panels(len(titles), titles, width=width)
+    for axis, by_method in zip(axes, curves, strict=True):
+        draw_medians(axis, x, by_method, markers)
+        axis.set_xlabel(unit)
+    axes[0].set_ylabel("principal angle θ [rad]")
+    legend_below(figure, axes[0])
+    figure.set_label("Angle to the truth along the stream: medians, and each seed as a thin line.")
+    return figure

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from benchmarks.experiments._drawing import draw_medians, legend_below, panels
+from benchmarks.experiments._drawing import stream_figure
 from benchmarks.experiments._judge import NO_NUMBERS, judge
 from benchmarks.experiments._streams import (
     DIMINISHING,
@@ -169,14 +169,9 @@ def _range(name: str) -> str:
 
 def figures(results: dict[str, Any]) -> dict[str, Figure]:
     """Draw angle against vectors: medians, and each seed as a thin line."""
-    figure, axes = panels(2, [f"singular values {_range(name)}" for name in SPECTRA])
-    for axis, by_method in zip(axes, results["angles"].values(), strict=True):
-        draw_medians(axis, results["vectors"], by_method, 8)
-        axis.set_xlabel("vectors")
-    axes[0].set_ylabel("principal angle θ [rad]")
-    legend_below(figure, axes[0])
-    figure.set_label("Angle to the truth along the stream: medians, and each seed as a thin line.")
-    return {"convergence": figure}
+    titles = [f"singular values {_range(name)}" for name in SPECTRA]
+    curves = list(results["angles"].values())
+    return {"convergence": stream_figure(titles, curves, results["vectors"], "vectors", 8, 4.2)}
 
 
 def tables(results: dict[str, Any]) -> list[Table]:

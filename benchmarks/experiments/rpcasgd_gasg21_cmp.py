@@ -16,7 +16,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from threadpoolctl import threadpool_limits
 
-from benchmarks.experiments._drawing import MIRROR, draw_medians, legend_below, panels
+from benchmarks.experiments._drawing import MIRROR, stream_figure
 from benchmarks.experiments._judge import NO_NUMBERS, judge
 from benchmarks.experiments._streams import FACTORS, PAPER, SCALED, rounded, stream
 from benchmarks.framework.angles import angles_along, vectors_to
@@ -197,15 +197,10 @@ def _efficient(results: dict[str, Any]) -> Claim:
 
 def figures(results: dict[str, Any]) -> dict[str, Figure]:
     """Draw angle against vectors, one panel for each condition number."""
-    figure, axes = panels(3, [f"condition number {c}" for c in CONDITIONS], width=3.4)
-    for axis, curves in zip(axes, results["angles"].values(), strict=True):
-        longest = max(len(runs[0]) for runs in curves.values())
-        draw_medians(axis, EVERY * np.arange(1, longest + 1) / 1000, curves, 6)
-        axis.set_xlabel("vectors [thousands]")
-    axes[0].set_ylabel("principal angle θ [rad]")
-    legend_below(figure, axes[0])
-    figure.set_label("Angle to the truth along the stream: medians, and each seed as a thin line.")
-    return {"rpcasgd_gasg21_cmp": figure}
+    titles, curves = [f"condition number {c}" for c in CONDITIONS], list(results["angles"].values())
+    longest = max(len(runs[0]) for by_method in curves for runs in by_method.values())
+    x = EVERY * np.arange(1, longest + 1) / 1000
+    return {"rpcasgd_gasg21_cmp": stream_figure(titles, curves, x, "vectors [thousands]", 6, 3.4)}
 
 
 def tables(results: dict[str, Any]) -> list[Table]:

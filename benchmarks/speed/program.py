@@ -24,7 +24,7 @@ def build() -> None:
     configure = ["cmake", "-S", ROOT, "-B", BUILD, *options]
     if shutil.which("valgrind") is None or call(configure).returncode:  # it may be OpenBLAS that is missing
         subprocess.run([ROOT / "scripts" / "bootstrap", "speed"], check=True)
-    for command in (configure, ["cmake", "--build", BUILD]):
+    for command in (configure, ["cmake", "--build", BUILD, "--target", PROGRAM.name]):
         if (done := call(command)).returncode:
             raise SystemExit(done.stdout)
 
