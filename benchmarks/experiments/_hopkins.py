@@ -147,7 +147,7 @@ def percents(pair: tuple[float, float]) -> str:
 
 
 def subset(results: dict[str, Any]) -> str:
-    """Return which sequences the errors are of."""
+    """Return the number of sequences behind the errors, in words."""
     count = [sum(m == motions for _, m, _ in results["sequences"]) for motions in (2, 3)]
     return f"On {count[0]} of the 120 sequences with two motions and {count[1]} of the 35 with three."
 
