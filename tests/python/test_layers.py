@@ -1,0 +1,292 @@
+"""The layers of docs/architecture.md hold: a file uses only its own layer and those below.
+
+The files are read as text, never imported, so a broken import cannot hide a broken layer.
+"""
+
+import ast
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+HEADERS = ROOT / "cpp" / "include" / "gasg21"
+PACKAGE = ROOT / "python" / "gasg21"
+
+# From the bottom to the top. A name is a folder, or a file without its ending.
+CPP_LAYERS = [
+    {"support"},
+    {"kernels"},
+    {"geometry"},
+    {"data"},
+    {"basis"},
+    {"fit"},
+    {"polish"},
+    {"seeding"},
+    {"step_size", "loss", "metric", "tracker", "k_subspaces", "run"},
+    {"recovery"},
+    {"recover", "recover_union"},
+    {"gasg21"},
+]
+PYTHON_LAYERS = [
+    {"_core"},
+    {"exceptions"},
+    {"_support"},
+    {"step_size"},
+    {"_data"},
+    {"metrics", "datasets"},
+    {"_algorithms"},
+    {"_estimators"},
+    {"baselines", "blocks"},
+    {"__init__"},
+    {"plotting", "demo"},
+    {"cli"},
+    {"__main__"},
+]
+
+# Headers without a test file of their own name: the file that tests them, and why.
+TESTED_ELSEWHERE = {
+    "gasg21": ("test_plain_armadillo", "the umbrella holds nothing but includes"),
+    "support/config": ("test_error", "two aliases"),
+    "support/aligned": ("test_tracked_basis_kernels", "an allocator: every kernel test relies on it"),
+    "basis/row_major_basis": ("test_tracked_fit", "the copy of a tracked basis for few observed entries"),
+    "basis/tracked_basis": ("test_tracked_basis_kernels", "the kernels move it, per instruction set"),
+    "data/held_out": ("test_observation", "seen only through the observations that leave entries out"),
+    "data/views": ("test_observation", "non-owning structs; `observe` reads each of them"),
+    "fit/assign": ("test_subspace_bank", "the bank assigns; this runs it over all samples"),
+    "fit/fixed_fit": ("test_least_squares", "compared with the plain least-squares fit"),
+    "polish/block_sums": ("test_polisher", "sums of blocks, compared with the polisher on all samples"),
+    "polish/sample_fits": ("test_polisher", "the first of the three parts of one pass"),
+    "polish/secant": ("test_polisher", "the last part of one pass"),
+    "polish/standard_error": ("test_polisher", "the polisher publishes it"),
+    "polish/tyler_scatter": ("test_polisher", "the second of the three parts of one pass"),
+    "seeding/repair": ("test_k_polisher", "repairs what the polish of K subspaces has missed"),
+    "seeding/seed_samples": ("test_candidates", "the candidates start from them"),
+    "seeding/selection": ("test_candidates", "selects among the candidates"),
+}
+MODULES_TESTED_ELSEWHERE = {
+    "exceptions": ("test_faults", "each exception where it is raised"),
+    "demo": ("test_cli", "the command that runs it"),
+}
+
+
+def ranks(layers):
+    """Return the height of each name."""
+    return {name: height for height, names in enumerate(layers) for name in names}
+
+
+# ---- the C++ headers
+
+
+def included(text):
+    """Return the headers of the library that a text includes, `GASG21_KERNELS` among them."""
+    return re.findall(r'^\s*#\s*(?:include|define\s+GASG21_KERNELS)\s+[<"]gasg21/([\w/]+)\.hpp[>"]', text, re.M)
+
+
+def header_graph(root=HEADERS):
+    """Return the headers, without their ending, and what each includes."""
+    found = {str(path.relative_to(root).with_suffix("")): included(path.read_text()) for path in root.rglob("*.hpp")}
+    return {name: [other for other in uses if other != "version"] for name, uses in found.items()}
+
+
+def python_graph(root=PACKAGE):
+    """Return the modules of the package, dots for folders, and what each imports."""
+    paths = {module_name(path, root): path for path in root.rglob("*.py")}
+    modules = {*paths, "_core"}
+    return {name: sorted(imported(path, name, modules)) for name, path in paths.items()}
+
+
+def module_name(path, root):
+    parts = path.relative_to(root).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
+
+
+def imported(path, name, modules):
+    """Return the modules of the package that a file imports, anywhere in it."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (resolved(alias.name, modules) for alias in node.names if alias.name.split(".")[0] == "gasg21")
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name} imports by a relative path; write it in full"
+            if node.module.split(".")[0] == "gasg21":
+                yield from (resolved(f"{node.module}.{alias.name}", modules) for alias in node.names)
+
+
+def resolved(full, modules):
+    """Return the module behind a dotted name: the longest part of it that is a file."""
+    parts = full.split(".")[1:]
+    for end in range(len(parts), 0, -1):
+        if ".".join(parts[:end]) in modules:
+            return ".".join(parts[:end])
+    return "__init__"
+
+
+def upward(graph, layers, separator):
+    """Return who uses what above it, in words."""
+    height = ranks(layers)
+    unknown = {name.split(separator)[0] for name in graph} - set(height)
+    assert not unknown, f"no layer is given for {sorted(unknown)}: name it in this file and in docs/architecture.md"
+    return [
+        f"{name} uses {other}, which is above it"
+        for name, uses in graph.items()
+        for other in uses
+        if height[other.split(separator)[0]] > height[name.split(separator)[0]]
+    ]
+
+
+def cycle(graph):
+    """Return the names along a cycle, or None."""
+    done, path = set(), []
+
+    def visit(name):
+        if name in path:
+            return [*path[path.index(name) :], name]
+        if name not in done:
+            path.append(name)
+            for other in graph.get(name, []):
+                found = visit(other)
+                if found:
+                    return found
+            path.pop()
+            done.add(name)
+        return None
+
+    return next(filter(None, map(visit, graph)), None)
+
+
+def test_headers_include_only_what_is_below():
+    assert upward(header_graph(), CPP_LAYERS, "/") == []
+
+
+def test_modules_import_only_what_is_below():
+    assert upward(python_graph(), PYTHON_LAYERS, ".") == []
+
+
+@pytest.mark.parametrize("graph", [header_graph, python_graph])
+def test_there_is_no_cycle(graph):
+    assert cycle(graph()) is None
+
+
+def test_every_include_is_a_file():
+    headers = header_graph()
+    assert [(name, other) for name, uses in headers.items() for other in uses if other not in headers] == []
+
+
+def outside_kernels():
+    """Return all C++ files but those of kernels/, and of the compiled kernel library."""
+    files = (path for folder in ("cpp", "tests", "benchmarks") for path in (ROOT / folder).rglob("*.[ch]pp"))
+    return [path for path in files if "kernels" not in path.relative_to(ROOT).parts]
+
+
+def test_nothing_outside_kernels_includes_their_insides():
+    assert len(outside_kernels()) > 50
+    found = {str(path.relative_to(ROOT)): included(path.read_text()) for path in outside_kernels()}
+    assert [name for name, uses in found.items() if any(use.startswith("kernels/impl/") for use in uses)] == []
+
+
+def test_the_insides_of_kernels_include_only_each_other():
+    """They are compiled once per instruction set: what they include would be, too."""
+    graph = header_graph()
+    insides = {name: uses for name, uses in graph.items() if name.startswith("kernels/impl/")}
+    assert insides
+    assert [name for name, uses in insides.items() if any(not use.startswith("kernels/impl/") for use in uses)] == []
+
+
+@pytest.mark.parametrize("folder", ["cpp/include", "cpp/example", "tests/cpp"])
+def test_only_the_bindings_know_python(folder):
+    files = (ROOT / folder).rglob("*.[ch]pp")
+    assert [str(path) for path in files if re.search(r"#\s*include\s*[<\"](pybind11|Python)", path.read_text())] == []
+
+
+# ---- every public file has its test
+
+
+@cache
+def test_files(folder, ending):
+    return frozenset(path.stem for path in (ROOT / "tests" / folder).glob(f"test_*.{ending}"))
+
+
+test_files.__test__ = False
+
+
+def untested(names, elsewhere, files):
+    """Return which names have no test file, and which exceptions are stale, in words."""
+    last = {name: "test_" + re.split(r"[/.]", name)[-1] for name in names}
+    missing = [f"{name} has no {last[name]}" for name in names if last[name] not in files and name not in elsewhere]
+    gone = [f"{name} is an exception but does not exist" for name in elsewhere if name not in last]
+    needless = [f"{name} is an exception but has {last[name]}" for name in elsewhere if last.get(name) in files]
+    absent = [f"{name}: {where} does not exist" for name, (where, _) in elsewhere.items() if where not in files]
+    return missing + gone + needless + absent
+
+
+def test_every_header_has_its_test():
+    names = [name for name in header_graph() if not name.startswith("kernels/")]
+    assert untested(names, TESTED_ELSEWHERE, test_files("cpp", "cpp")) == []
+
+
+def test_every_public_module_has_its_test():
+    names = [name for name in python_graph() if "." not in name and not name.startswith("_")]
+    assert untested(names, MODULES_TESTED_ELSEWHERE, test_files("python", "py")) == []
+
+
+# ---- following one call
+
+
+def test_a_call_takes_few_files_and_few_calls_into_the_core():
+    command = [sys.executable, str(ROOT / "scripts" / "trace_calls.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+# ---- this file can fail
+
+
+def written(folder, files):
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+def test_an_upward_include_is_found(tmp_path):
+    files = {"support/error.hpp": '#include "gasg21/fit/projector.hpp"\n', "fit/projector.hpp": ""}
+    graph = header_graph(written(tmp_path, files))
+    assert upward(graph, CPP_LAYERS, "/") == ["support/error uses fit/projector, which is above it"]
+
+
+def test_a_new_folder_needs_a_layer(tmp_path):
+    with pytest.raises(AssertionError, match="no layer is given for \\['extras'\\]"):
+        upward(header_graph(written(tmp_path, {"extras/a.hpp": ""})), CPP_LAYERS, "/")
+
+
+def test_an_upward_import_is_found_wherever_it_stands(tmp_path):
+    files = {
+        "__init__.py": "from gasg21._estimators.gasg21 import GASG21\n",
+        "_estimators/gasg21.py": "from gasg21 import _core, step_size\n",
+        "step_size.py": "def late():\n    from gasg21 import GASG21\n    import gasg21._estimators.gasg21\n",
+    }
+    graph = python_graph(written(tmp_path, files))
+    assert graph["_estimators.gasg21"] == ["_core", "step_size"]
+    assert upward(graph, PYTHON_LAYERS, ".") == [
+        "step_size uses __init__, which is above it",
+        "step_size uses _estimators.gasg21, which is above it",
+    ]
+
+
+def test_a_cycle_is_found():
+    assert cycle({"a": ["b"], "b": ["c"], "c": ["b"]}) == ["b", "c", "b"]
+    assert cycle({"a": ["b", "c"], "b": ["c"], "c": []}) is None
+
+
+def test_missing_tests_and_stale_exceptions_are_found():
+    elsewhere = {"b": ("test_c", ""), "gone": ("test_c", ""), "c": ("test_absent", "")}
+    assert untested(["fit/a", "b", "c"], elsewhere, {"test_c"}) == [
+        "fit/a has no test_a",
+        "gone is an exception but does not exist",
+        "c is an exception but has test_c",
+        "c: test_absent does not exist",
+    ]
