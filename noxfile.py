@@ -1,4 +1,4 @@
-"""The same checks as the scripts, for those who use nox: ``nox -s tests-3.12``."""
+"""The checks of ``scripts/`` as nox sessions: ``nox -s tests-3.12``."""
 
 import nox
 
@@ -7,21 +7,21 @@ nox.options.sessions = ["lint", "tests"]
 
 @nox.session(python=["3.10", "3.11", "3.12", "3.13", "3.14"])
 def tests(session: nox.Session) -> None:
-    """Run the Python tests on a fresh install (Armadillo must be there)."""
+    """Run the Python tests on a fresh installation. Armadillo must be installed."""
     session.install(".[test]")
     session.run("pytest", *session.posargs)
 
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Run ruff, mypy and clang-format."""
-    session.run("scripts/lint", external=True)
+    """Run ruff, mypy and clang-format; ``nox -s lint -- --tidy`` adds clang-tidy."""
+    session.run("scripts/lint", *session.posargs, external=True)
 
 
 @nox.session
 def cpp(session: nox.Session) -> None:
     """Build and run the C++ tests with the address and undefined-behaviour sanitizers."""
-    flags = "-fsanitize=address,undefined -fno-sanitize-recover=all"
+    flags = "-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all"
     build = session.create_tmp() + "/cpp"
     session.run(
         *("cmake", "-S", ".", "-B", build, "-DGASG21_TESTS=ON", "-DCMAKE_BUILD_TYPE=Debug"),
@@ -34,13 +34,12 @@ def cpp(session: nox.Session) -> None:
 
 @nox.session
 def embed(session: nox.Session) -> None:
-    """Build a stranger's program against the library in every promised way."""
-    session.run("scripts/bootstrap", "test", external=True)
-    session.run("tests/embed/run", external=True)
+    """Build example programs against the library in every way that the README promises."""
+    session.run("scripts/test", "--embed", external=True)
 
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Print the recovery figures."""
-    session.install(".")
-    session.run("python", "benchmarks/recovery.py", *session.posargs)
+    """Run the experiments of the paper on small problems: ``nox -s bench -- convergence``."""
+    session.install(".[plot]")
+    session.run("python", "-m", "benchmarks", *(session.posargs or ["all"]), "--quick")
