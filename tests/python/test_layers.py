@@ -26,7 +26,7 @@ CPP_LAYERS = [
     {"fit"},
     {"polish"},
     {"seeding"},
-    {"step_size", "loss", "metric", "tracker", "k_subspaces", "run"},
+    {"step_size", "loss", "metric", "tracker", "k_subspaces"},
     {"recovery"},
     {"recover", "recover_union"},
     {"gasg21"},
