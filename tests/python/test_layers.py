@@ -80,6 +80,10 @@ MODULES_TESTED_ELSEWHERE = {
 }
 
 
+def read(path):
+    return path.read_text(encoding="utf-8")
+
+
 def assert_none(complaints):
     """Fail with all complaints, which pytest would cut short."""
     assert not complaints, "\n" + "\n".join(complaints)
@@ -100,7 +104,7 @@ def included(text):
 
 def header_graph(root=HEADERS):
     """Return the headers, without their ending, and what each includes."""
-    found = {str(path.relative_to(root).with_suffix("")): included(path.read_text()) for path in root.rglob("*.hpp")}
+    found = {path.relative_to(root).with_suffix("").as_posix(): included(read(path)) for path in root.rglob("*.hpp")}
     return {name: [other for other in uses if other != "version"] for name, uses in found.items()}
 
 
@@ -118,7 +122,7 @@ def module_name(path, root):
 
 def imported(path, name, modules):
     """Return the modules of the package that a file imports, anywhere in it."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(ast.parse(read(path))):
         if isinstance(node, ast.Import):
             yield from (resolved(alias.name, modules) for alias in node.names if alias.name.split(".")[0] == "gasg21")
         elif isinstance(node, ast.ImportFrom):
@@ -195,7 +199,7 @@ def outside_kernels():
 
 def test_nothing_outside_kernels_includes_their_insides():
     assert len(outside_kernels()) > 50
-    found = {str(path.relative_to(ROOT)): included(path.read_text()) for path in outside_kernels()}
+    found = {path.relative_to(ROOT).as_posix(): included(read(path)) for path in outside_kernels()}
     assert [name for name, uses in found.items() if any(use.startswith("kernels/impl/") for use in uses)] == []
 
 
@@ -203,7 +207,7 @@ def compiled_per_set():
     """Return the files that are compiled once per instruction set: GASG21_KERNELS names them, or one of them does."""
     sources = [*HEADERS.rglob("*.hpp"), *(ROOT / "cpp").glob("kernels*/*.cpp")]
     found, graph = set(), header_graph()
-    waiting = [name for path in sources for name in re.findall(r'GASG21_KERNELS "gasg21/(.+)\.hpp"', path.read_text())]
+    waiting = [name for path in sources for name in re.findall(r'GASG21_KERNELS "gasg21/(.+)\.hpp"', read(path))]
     while waiting:
         name = waiting.pop()
         if name not in found:
@@ -217,14 +221,14 @@ def test_files_compiled_per_instruction_set_include_only_each_other():
     names = compiled_per_set()
     assert len(names) > 5
     assert [name for name in names if not name.startswith("kernels/impl/")] == []
-    texts = {name: (HEADERS / f"{name}.hpp").read_text() for name in names}
+    texts = {name: read(HEADERS / f"{name}.hpp") for name in names}
     assert [name for name, text in texts.items() if re.search(r"#\s*include (?!\"gasg21/kernels/impl/)", text)] == []
 
 
 @pytest.mark.parametrize("folder", ["cpp/include", "cpp/example", "tests/cpp"])
 def test_only_the_bindings_know_python(folder):
     files = (ROOT / folder).rglob("*.[ch]pp")
-    assert [str(path) for path in files if re.search(r"#\s*include\s*[<\"](pybind11|Python)", path.read_text())] == []
+    assert [str(path) for path in files if re.search(r"#\s*include\s*[<\"](pybind11|Python)", read(path))] == []
 
 
 # ---- every public file has its test
@@ -265,6 +269,27 @@ def test_a_call_takes_few_files_and_few_calls_into_the_core():
     command = [sys.executable, str(ROOT / "scripts" / "trace_calls.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+# ---- the documentation names files that exist
+
+
+def missing_files(text, paths):
+    """Return the files in backquotes that are the end of no path; NAME stands for any name."""
+    named = set(re.findall(r"`([\w./]*\w+\.(?:hpp|cpp|pyi?|md|json|css|txt))[`:]", text))
+    return [
+        name
+        for name in sorted(named)
+        if "NAME" not in name and not any(f"/{path}".endswith(f"/{name}") for path in paths)
+    ]
+
+
+@pytest.mark.parametrize("page", ["docs/architecture.md", "CONTRIBUTING.md"])
+def test_the_guides_name_files_that_exist(page):
+    folders = ("cpp", "python", "tests", "benchmarks", "scripts", "docs")
+    paths = [path.relative_to(ROOT).as_posix() for folder in folders for path in (ROOT / folder).rglob("*.*")]
+    paths += [path.name for path in ROOT.glob("*.*")]
+    assert_none(missing_files(read(ROOT / page), paths))
 
 
 # ---- this file can fail
@@ -316,3 +341,8 @@ def test_missing_tests_and_stale_exceptions_are_found():
         "c is an exception but has test_c",
         "c: test_absent does not exist",
     ]
+
+
+def test_a_file_that_is_gone_is_found():
+    text = "`fit/a.hpp` and `b.py`, and `c/NAME.hpp`, and `gone.hpp`, and `it/a.hpp`"
+    assert missing_files(text, ["cpp/fit/a.hpp", "b.py"]) == ["gone.hpp", "it/a.hpp"]
