@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from gasg21 import _core, baselines
-from gasg21._threads import n_threads
+from gasg21._data.parameters import core_metric, core_rule, n_threads
 from gasg21.baselines import _outlier_pursuit, _reaper
-from gasg21.step_size import core_rule
 
 __all__ = [
     "BATCH_ITERATES",
@@ -36,7 +35,7 @@ COMPILED = Path(_core.__file__)  # the compiled module
 # Where the iterates of the batch methods can be seen: module, function, and how to get its d leading rows.
 BATCH_ITERATES: dict[type, tuple[Any, str, Callable[[Any], Any]]] = {
     baselines.REAPER: (_reaper, "weighted_least_squares", lambda answer: answer[1].T),
-    baselines.OutlierPursuit: (_outlier_pursuit, "singular_value_threshold", lambda answer: answer[1]),
+    baselines.OutlierPursuit: (_outlier_pursuit, "shrink_singular_values", lambda answer: answer[1]),
 }
 
 
@@ -78,7 +77,7 @@ def stream_starter(
     ``step_size`` is a name or a rule of `gasg21.step_size`; ``loss`` is "l21", "squared" or "l1".
     """
     rule = core_rule(step_size, scaling=scaling, l1=loss == "l1")
-    metric = _core.CovarianceScaling() if scaling else _core.NoScaling()
+    metric = core_metric(scaling)
     tracker = _core.Tracker32 if dtype == np.float32 else _core.Tracker64
     core_loss = _core.L1Loss() if loss == "l1" else loss
     return lambda: Stream(tracker(n, d, rule, seed, core_loss, metric))
@@ -95,14 +94,17 @@ def stream_of(model: Any) -> Stream:
 
 
 def polish_pass(components: np.ndarray, X: np.ndarray, threads: int) -> Callable[[], None]:
-    """Return a function that makes one pass of the polish over X, from these components."""
-    polisher = _core.Polisher64(components, len(X), threads)
+    """Return a function that makes one pass of the polish over X, from these components.
+
+    It fits, weighs and sums all samples and solves for the basis. (A pass of ``fit`` also iterates the weights three
+    times, which takes no look at the data.)
+    """
+    C, s, weight, *_ = _core.block_sums(components, X, None, None, 0.0, threads)
+    scatter, noise = C / weight, s / weight
 
     def run() -> None:
-        polisher.fit(X, None, 0)
-        polisher.weigh()
-        polisher.add(X, None, 0)
-        polisher.update()
+        C, _, weight, rows, _ = _core.block_sums(components, X, None, scatter, noise, threads)
+        _core.next_basis(components, rows, C / weight)
 
     return run
 

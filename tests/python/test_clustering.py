@@ -10,7 +10,7 @@ from scipy.optimize import linear_sum_assignment
 import reference
 from gasg21 import GASG21, KGASG21, _core
 from gasg21._algorithms.clusters import UnionPlan
-from gasg21._algorithms.null_law import null_residual
+from gasg21._data.parameters import null_residual
 from gasg21._data.samples import check_samples
 from gasg21.datasets import make_union_of_subspaces
 from gasg21.exceptions import ConvergenceWarning, InvalidInputError

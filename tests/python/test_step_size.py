@@ -7,8 +7,8 @@ import pytest
 from sklearn.base import clone
 
 from gasg21 import GASG21, _core
-from gasg21.exceptions import InvalidInputError
 from gasg21._data.parameters import core_rule
+from gasg21.exceptions import InvalidInputError
 from gasg21.step_size import AdaptiveStep, ConstantStep, DiminishingStep, GreedyStep, MultiLevelStep
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import beta
 
 from gasg21 import GASG21
-from gasg21._algorithms.null_law import null_offset
+from gasg21._data.parameters import null_offset
 from gasg21.datasets import make_low_rank
 from gasg21.exceptions import InvalidInputError, NotFittedError
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gasg21 import _core
-from gasg21._algorithms.null_law import null_offset
-from gasg21._data.parameters import check_components, core_metric, core_rule
+from gasg21._data.parameters import check_components, core_metric, core_rule, null_offset
 from gasg21._data.samples import Array
 
 

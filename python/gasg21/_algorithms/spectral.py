@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from gasg21._data.parameters import check_choice, seed_of
-from gasg21._data.samples import Array
 from scipy.linalg import eigh
 from sklearn.cluster import KMeans
+
+from gasg21._data.parameters import check_choice, seed_of
+from gasg21._data.samples import Array
 
 
 def spectral_labels(

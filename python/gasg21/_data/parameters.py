@@ -1,4 +1,4 @@
-"""What the parameters of an estimator mean: checks, seeds, threads and step rules."""
+"""What the parameters of an estimator mean: checks, seeds, threads, step rules and thresholds."""
 
 from __future__ import annotations
 
@@ -11,14 +11,22 @@ from typing import Any
 
 import joblib
 import numpy as np
+import numpy.typing as npt
 from joblib.parallel import get_active_backend
+from scipy.special import betaincinv
 from sklearn.utils import check_random_state
 
 from gasg21 import _core
 from gasg21._support.progress import Progress, bar
 from gasg21.exceptions import InvalidInputError
-from gasg21.step_size import AdaptiveStep, ConstantStep, DiminishingStep, GreedyStep, MultiLevelStep, StepSize, BY_NAME
+from gasg21.step_size import BY_NAME, AdaptiveStep, ConstantStep, DiminishingStep, GreedyStep, MultiLevelStep, StepSize
 
+Array = npt.NDArray[Any]
+
+# A sample in a random direction passes for an inlier with the first probability. In a space of very few dimensions
+# that would leave only a thin layer around the subspace; there residuals of up to _NEAR pass too, as long as this
+# happens with at most the second probability.
+_MISSED, _MISSED_AT_MOST, _NEAR = 1e-3, 0.05, 0.1
 _MOST_THREADS = 4096  # a larger number is a mistake
 _cores_of_machine = functools.cache(joblib.cpu_count)  # knows the limits of a container; slow
 
@@ -195,3 +203,24 @@ def _compiled(rule: StepSize, scaling: bool, stream: bool, l1: bool) -> _core.St
     if isinstance(rule, ConstantStep):
         return _core.ConstantStep((0.01 if l1 else 0.1) if rule.eta0 is None else rule.eta0)
     return _core.GreedyStep()
+
+
+# ---- contamination="auto" and reject_outliers: the residual that a sample in a random direction would have
+
+
+def null_offset(n_observed: float, n_components: int) -> float:
+    """Return the score below which a sample is as far from the subspace as a random direction."""
+    return -float(null_residual(np.array([n_observed]), np.array([n_components]))[0])
+
+
+def null_residual(n_observed: Array, n_components: Array, n_subspaces: int = 1) -> Array:
+    """Return the residual above which a sample is as far from the nearest subspace as a random direction.
+
+    The squared residual of a random direction follows the Beta((N - d) / 2, d / 2) law for N observed entries. One in
+    a thousand of such samples passes. The nearest of several subspaces has as many chances, for which the level is
+    corrected (Sidak).
+    """
+    levels = 1 - (1 - np.array([_MISSED, _MISSED_AT_MOST])) ** (1 / n_subspaces)
+    N, d = np.maximum(n_observed, n_components + 1), n_components
+    strict, lax = np.sqrt(betaincinv((N - d) / 2, d / 2, levels[:, None]))
+    return np.where(n_observed > n_components, np.maximum(strict, np.minimum(lax, _NEAR)), 0.0)

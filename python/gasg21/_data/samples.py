@@ -15,15 +15,14 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
 from gasg21 import _core
+from gasg21._data.parameters import Array as Array  # most modules take the name from here
 from gasg21._data.parameters import check_choice, n_threads
 from gasg21.exceptions import InvalidInputError
 
-Array = npt.NDArray[Any]
 _BATCH_ENTRIES = 2**19  # 4 MB of float64
 
 
@@ -112,6 +111,17 @@ class Samples:
             with np.errstate(over="ignore"):  # a number too large for the dtype is reported as infinite
                 data = np.require(data, self.dtype, ["C", "A"])
         return Batch(data, self.mask, rows)
+
+
+class TakesSamples:
+    """Tells scikit-learn that an estimator accepts all that `check_samples` accepts. Goes before its other bases."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
 
 
 def check_samples(

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gasg21 import _core
-from gasg21._algorithms.null_law import null_offset
 from gasg21._data.parameters import (
     check_choice,
     check_components,
@@ -21,6 +20,7 @@ from gasg21._data.parameters import (
     core_metric,
     core_rule,
     n_threads,
+    null_offset,
     progress_bar,
     seed_of,
 )
@@ -48,7 +48,6 @@ class StreamingSubspace(PublishedSubspace):
     working_components: int | None = None
 
     n_features_in_: int
-    _tracker: _core.Tracker | None = None
     _recent: deque[float]  # minus the residuals of the last vectors of a stream
     _row_parameters: tuple[Any, ...] | None = None  # with these values one plain vector needs no further checks
 
@@ -118,7 +117,7 @@ class StreamingSubspace(PublishedSubspace):
                 self._published = self._with_offset(self._published, scores)
         if interrupt is not None:
             raise interrupt
-        self._warn_unless_converged()
+        self._warn_unless_converged(self._report)
         return self
 
     def partial_fit(self, X: Any, y: None = None, mask: Any = None) -> StreamingSubspace:
@@ -292,20 +291,18 @@ class StreamingSubspace(PublishedSubspace):
             return published
         return published._replace(offset=float(np.percentile(scores, 100 * float(self.contamination))))
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return self._tracker is not None
-
-    def _warn_unless_converged(self) -> None:
-        if self.converged_ or (self.status_ == "max_passes" and self.tol == 0):
+    def _warn_unless_converged(self, report: FitReport) -> None:
+        status, d = report.status, len(self._published.components) if self._published else 0
+        if status in ("converged", "noise_floor") or (status == "max_passes" and self.tol == 0):
             return
         found = {
-            "max_passes": f"the subspace still moved by {self.history_[-1]['moved']:.1e} rad in the last pass "
+            "max_passes": f"the subspace still moved by {report.history[-1]['moved']:.1e} rad in the last pass "
             f"(max_passes={self.max_passes}, tol={self.tol}).",
-            "rank_deficient": f"the samples do not span a subspace of dimension n_components={self.n_components_}.",
-            "undetermined": f"the data does not determine a subspace of dimension {self.n_components_}: the result "
-            "does not predict entries that were held out.",
-        }[self.status_]
-        warnings.warn(f"{found} {_ADVICE[self.status_]}", ConvergenceWarning, stacklevel=3)
+            "rank_deficient": f"the samples do not span a subspace of dimension n_components={d}.",
+            "undetermined": f"the data does not determine a subspace of dimension {d}: the result does not predict "
+            "entries that were held out.",
+        }[status]
+        warnings.warn(f"{found} {_ADVICE[status]}", ConvergenceWarning, stacklevel=3)
 
 
 # The parameters that `partial_fit` checks once the stream has started.

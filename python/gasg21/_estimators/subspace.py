@@ -12,11 +12,12 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from gasg21 import _core
 from gasg21._data.parameters import n_threads
-from gasg21._data.samples import Array, Samples, check_samples
+from gasg21._data.samples import Array, Samples, TakesSamples, check_samples
 from gasg21.exceptions import InvalidInputError
 
 
 class SubspaceMixin(
+    TakesSamples,
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
     OutlierMixin,  # type: ignore[misc]
@@ -135,13 +136,6 @@ class SubspaceMixin(
     def _n_features_out(self) -> int:
         return len(self.components_)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
 
 class Published(NamedTuple):
     """What a subspace on the compiled core publishes, all of the same moment."""
@@ -164,6 +158,7 @@ class FitReport(NamedTuple):
 class PublishedSubspace(SubspaceMixin):
     """A subspace whose fitted attributes are read from one immutable object, which is swapped at once."""
 
+    _tracker: _core.Tracker | None = None  # None: not fitted
     _published: Published | None = None  # None: not fitted, or vectors came since the last look
     _report: FitReport | None = None  # None: no `fit` yet
 
@@ -173,6 +168,9 @@ class PublishedSubspace(SubspaceMixin):
 
     def _current(self) -> Published:
         return self._published or self._publish()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._tracker is not None
 
     def _fit_report(self) -> FitReport:
         if self._report is None:

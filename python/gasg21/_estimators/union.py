@@ -12,7 +12,7 @@ from gasg21 import _core
 from gasg21._algorithms.clusters import assign, is_near
 from gasg21._algorithms.whitening import Whitening
 from gasg21._data.parameters import n_threads
-from gasg21._data.samples import Array, Samples, check_samples
+from gasg21._data.samples import Array, Samples, TakesSamples, check_samples
 
 
 class PublishedUnion(NamedTuple):
@@ -27,6 +27,7 @@ class PublishedUnion(NamedTuple):
 
 
 class UnionMixin(
+    TakesSamples,
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     ClusterMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
@@ -126,13 +127,6 @@ class UnionMixin(
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._published is not None
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
 
 def finite_rows(samples: Samples) -> Array:

@@ -15,8 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from gasg21._algorithms.null_law import null_offset
-from gasg21._data.parameters import check_components, check_integer, check_number
+from gasg21._data.parameters import check_components, check_integer, check_number, null_offset
 from gasg21._data.samples import Array, Samples, check_samples, unchanged_on_error
 from gasg21._estimators.subspace import SubspaceMixin
 from gasg21.baselines._linear_algebra import completed_basis, scaled
