@@ -1,4 +1,4 @@
-// The look for infinities at the door.
+// The search for infinities in a sample.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ uword first_infinite(const T* values, const unsigned char* mask, uword count) {
   for (uword from = 0; from < count; from += piece) {
     const uword to = std::min(from + piece, count);
     uword observed;
-    // The sum of the squares, by the fast kernel, nearly always tells that there is none.
+    // The sum of squares is finite unless there is an infinity, or in rare cases of overflow.
     if (std::isfinite(kernels::observe(values + from, to - from, copy, observed))) continue;
     for (uword k = from; k < to; ++k)
       if (std::isinf(values[k]) && (!mask || mask[k])) return k;

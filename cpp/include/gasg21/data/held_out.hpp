@@ -1,5 +1,4 @@
-// Entries that are treated as missing although they are there, so that a fit can be checked on what
-// it has not seen.
+// Entries that a fit must not see, so that it can be checked on them.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +9,7 @@
 
 namespace gasg21 {
 
-/// Entries of some samples that are treated as missing although they are there: held out, so that a
-/// fit can be checked on what it has not seen.
+/// Entries of some samples that count as missing.
 struct HeldOut {
   std::unordered_map<uword, std::vector<uword>> rows;  // sample -> sorted rows
 };

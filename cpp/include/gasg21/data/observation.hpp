@@ -1,5 +1,5 @@
-// From a borrowed sample to one spherized vector on Omega (Alg. 1, step 2). All views end in the
-// same Observation, so all give the same numbers.
+// From a borrowed sample to one vector of unit length on Omega (Alg. 1, step 2). All views end in
+// the same Observation, so all give the same numbers.
 #pragma once
 
 #include <algorithm>
@@ -22,10 +22,10 @@ namespace gasg21 {
 
 enum class Usable { yes, zero, all_missing, not_finite };
 
-/// The observed part of one sample: x_Omega = scale * values with |values| = 1. In two forms, each
-/// made when it is first asked for: dense, with NaN for what is missing, and compact, the observed
-/// rows and values. Which of them the numbers come from depends on how much is observed, not on how
-/// the sample was given, so that all ways to write a sample give the same bits.
+/// The observed part of one sample: x_Omega = scale * values with |values| = 1. It has two forms,
+/// each made on demand: dense, with NaN for missing entries, and compact, the observed rows and
+/// values. The number of observed entries decides which form the arithmetic uses, not the layout of
+/// the sample. So all layouts give the same bits.
 template <class T>
 class Observation {
  public:
@@ -34,28 +34,28 @@ class Observation {
 
   /// Number of observed entries.
   uword count() const { return count_; }
-  /// Nothing is missing: `rows` is 0, 1, ..., n - 1 and need not be looked at.
+  /// Nothing is missing: `rows` is 0, 1, ..., n - 1.
   bool full() const { return count_ == n_; }
-  /// So little is observed that it pays to look at nothing else.
+  /// So few entries are observed that gathering them is faster.
   bool few() const { return is_few(count_); }
 
   const uword* rows() const {
     make_compact();
     return rows_.data();
   }
-  /// `count` entries, then zeros up to whole blocks.
+  /// `count` entries, then zeros up to whole row blocks.
   const T* values() const {
     make_compact();
     return values_.data();
   }
-  /// n entries, then zeros up to whole blocks; NaN = missing. Their norm is `dense_norm`, not 1:
-  /// that spares a pass.
+  /// n entries, then zeros up to whole row blocks; NaN = missing. Their norm is `dense_norm`, not
+  /// 1: this saves a pass.
   const T* dense() const {
     make_dense();
     return dense_.data();
   }
   T dense_norm() const { return few() ? T(1) : norm_; }
-  /// Gives the dense form away, in exchange for other memory of its size.
+  /// Swaps the dense form with other memory of its size.
   void swap_dense(Aligned<T>& other) {
     make_dense();
     dense_.swap(other);
@@ -65,7 +65,7 @@ class Observation {
 
   /// |x_Omega|; infinite if the norm of finite entries exceeds the largest T.
   T scale() const { return scaled(T(1)); }
-  /// `value` back in the units of the sample, without overflow on the way.
+  /// `value` in the units of the sample, without intermediate overflow.
   T scaled(T value) const {
     return exponent_ == 0 ? value * norm_ : std::ldexp(value * norm_, exponent_);
   }
@@ -77,13 +77,13 @@ class Observation {
   }
 
   Usable read(const DenseSample<T>& x) {
-    if (expect_few_ && !x.mask && !x.hidden) {  // as the one before: in one pass, without a copy
+    if (expect_few_ && !x.mask && !x.hidden) {  // like the previous sample: one pass, no copy
       count_ = kernels::compact(x.values, n_, rows_.data(), values_.data());
       has_compact_ = true;
       has_dense_ = false;
       if (few()) return spherize(kernels::dot(values_.data(), values_.data(), count_));
     }
-    // If nothing was missing of the one before, most likely nothing is of this one.
+    // If nothing was missing in the previous sample, probably nothing is missing in this one.
     T square = full() ? kernels::observe_whole(x.values, n_, dense_.data())
                       : std::numeric_limits<T>::quiet_NaN();
     if (square != square) square = kernels::observe(x.values, n_, dense_.data(), count_);
@@ -118,7 +118,7 @@ class Observation {
     }
     if (is_sorted(x)) {
       keep_observed(x, [](uword k) { return k; });
-    } else {  // sorted first, so that the order of the entries changes no bit of the result
+    } else {  // sort first, so that the order of the entries changes no bit of the result
       std::vector<uword> order(x.count);
       std::iota(order.begin(), order.end(), uword(0));
       std::sort(order.begin(), order.end(),
@@ -137,23 +137,23 @@ class Observation {
   }
 
  private:
-  /// Measured: below this share it is faster to gather the observed rows than to pass over all,
-  /// unless all of them are soon passed over.
+  /// Measured: below this share, gathering the observed rows is faster than a pass over all, unless
+  /// the vector is short.
   bool is_few(uword count) const { return count * 4 <= n_ && n_ >= 512; }
 
-  /// Counts, too.
+  /// The sum of squares of the dense form. Sets the count.
   T dense_square() { return kernels::observe(dense_.data(), n_, dense_.data(), count_); }
 
   void hide(const DenseSample<T>& x) {
     constexpr T missing = std::numeric_limits<T>::quiet_NaN();
-    if (x.mask)  // a selection: many guesses of a branch would be wrong
+    if (x.mask)  // without a branch, which would often be mispredicted
       for (uword i = 0; i < n_; ++i) dense_[i] = x.mask[i] ? dense_[i] : missing;
     if (x.hidden)
       for (const uword i : *x.hidden)
         if (i < n_) dense_[i] = missing;
   }
 
-  /// Compact from dense.
+  /// Makes the compact form from the dense one.
   void keep_observed() const {
     kernels::compact(dense_.data(), n_, rows_.data(), values_.data());
     has_compact_ = true;
@@ -192,8 +192,8 @@ class Observation {
     has_dense_ = true;
   }
 
-  /// Alg. 1, step 2. A plain sum of squares is infinite at 1e155 and zero at 1e-200; then the norm
-  /// is taken after an exact scaling by a power of two; pinned by the scale tests.
+  /// Alg. 1, step 2. A plain sum of squares overflows at 1e155 and underflows at 1e-200; then the
+  /// sample is first scaled by a power of two, which is exact. Pinned by the scale tests.
   Usable spherize(T square) {
     if (count_ == 0) return Usable::all_missing;
     exponent_ = 0;
@@ -207,7 +207,7 @@ class Observation {
       if (largest == T(0)) return Usable::zero;
       if (!(largest <= std::numeric_limits<T>::max())) return Usable::not_finite;
       exponent_ = std::ilogb(largest);
-      // Two factors, because 2^1074, which brings the smallest denormal to 1, is not a number.
+      // Two factors, because 2^1074, which scales the smallest denormal to 1, overflows.
       const int half = -exponent_ / 2;
       const T first = std::ldexp(T(1), half), second = std::ldexp(T(1), -exponent_ - half);
       for (uword i = 0; i < size; ++i) all[i] = (all[i] * first) * second;
@@ -217,7 +217,7 @@ class Observation {
     if (few()) {
       normalise();
       has_dense_ = has_dense_ && exponent_ == 0;
-      if (has_dense_)  // made of the same values as if it were made of the compact form
+      if (has_dense_)  // the same values as if it were made from the compact form
         for (uword k = 0; k < count_; ++k) dense_[rows_[k]] = values_[k];
     }
     return Usable::yes;
@@ -226,7 +226,7 @@ class Observation {
   uword n_;
   uword count_ = 0;
   mutable std::vector<uword>
-      rows_;  // one more than n: written before it is known whether it counts
+      rows_;  // room for more than n: written before it is known whether an entry counts
   mutable Aligned<T> values_;
   mutable Aligned<T> dense_;
   mutable bool has_compact_ = false, has_dense_ = false;

@@ -33,8 +33,8 @@ struct SparseSample {
   bool rest_is_zero = false;
 };
 
-/// Borrowed n x m data, one sample per column. Strides count elements, from sample to sample, and
-/// may be negative: row slices of a NumPy array are borrowed as they are.
+/// Borrowed n x m data, one sample per column. The stride from sample to sample counts elements and
+/// may be negative, so row slices of a NumPy array can be borrowed.
 template <class T>
 struct DenseView {
   const T* data;
@@ -62,7 +62,7 @@ struct DenseView {
   }
 };
 
-/// Borrowed compressed columns (a scipy CSR matrix of samples by rows has this very layout).
+/// Borrowed compressed columns. A SciPy CSR matrix with one sample per row has this layout.
 template <class T, class Index>
 struct SparseView {
   const T* values;

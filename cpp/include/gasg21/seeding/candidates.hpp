@@ -1,5 +1,5 @@
-// Candidate subspaces that fit the neighbours of sampled points. Alg. 3, step 1. All of it throws
-// Stopped when it is.
+// Candidate subspaces: each fits the neighbours of a sampled point. Alg. 3, step 1. All functions
+// that take a Parallel throw Stopped when it is stopped.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@
 
 namespace gasg21 {
 
-/// The `count` largest entries, largest first, of equal ones the first.
+/// The indices of the `count` largest entries, largest first; ties in their order.
 template <class T>
 std::vector<uword> largest(const arma::Col<T>& values, uword count) {
   std::vector<uword> order(values.n_elem);
@@ -37,7 +37,7 @@ std::vector<uword> largest(const arma::Col<T>& values, uword count) {
   return order;
 }
 
-/// The d leading left singular vectors of A; random where A has no more to give.
+/// The d leading left singular vectors of A; random directions beyond the rank of A.
 template <class T>
 arma::Mat<T> leading_directions(const arma::Mat<T>& A, uword d, Random& random) {
   const uword n = A.n_rows, k = A.n_cols;
@@ -55,8 +55,8 @@ arma::Mat<T> leading_directions(const arma::Mat<T>& A, uword d, Random& random) 
   return U;
 }
 
-/// The subspace of dimension d that best fits some samples: of the zero-filled ones, then `rounds`
-/// times with the missing entries as the subspace before has them.
+/// The subspace of dimension d that best fits some samples. Missing entries start at zero; then
+/// `rounds` times the subspace imputes them and is fitted again.
 template <class T>
 arma::Mat<T> local_subspace(const SeedSamples<T>& samples, const std::vector<uword>& members,
                             uword d, int rounds, Random& random) {
@@ -84,7 +84,7 @@ arma::Mat<T> local_subspace(const SeedSamples<T>& samples, const std::vector<uwo
   return U;
 }
 
-/// How closely each sample is surrounded: the mean cosine to its `count` nearest neighbours.
+/// The density around each sample: the mean cosine to its `count` nearest neighbours.
 template <class T>
 arma::vec densities(const SeedSamples<T>& samples, uword count, const Parallel& parallel) {
   const uword m = samples.n_cols;
@@ -99,7 +99,7 @@ arma::vec densities(const SeedSamples<T>& samples, uword count, const Parallel& 
                        cosines[j] = T(-2);
                        const auto end = cosines.begin() + std::ptrdiff_t(count);
                        std::nth_element(cosines.begin(), end - 1, cosines.end(), std::greater<T>());
-                       // sorted, so that the sum does not depend on how the selection went
+                       // sorted, so that the sum does not depend on nth_element
                        std::sort(cosines.begin(), end);
                        density[j] =
                            double(std::accumulate(cosines.begin(), end, T(0))) / double(count);
@@ -108,7 +108,7 @@ arma::vec densities(const SeedSamples<T>& samples, uword count, const Parallel& 
   return density;
 }
 
-/// Squared residuals r2(j, q) of the samples in candidate subspaces; 1 where not determined.
+/// Squared residuals r2(j, q) of sample j in candidate q; 1 where they are not determined.
 template <class T>
 arma::Mat<T> squared_residuals(const SeedSamples<T>& samples,
                                const std::vector<arma::Mat<T>>& candidates,
@@ -133,14 +133,14 @@ arma::Mat<T> squared_residuals(const SeedSamples<T>& samples,
 struct SeedingOptions {
   std::vector<uword> dimensions;  // d_k of the K subspaces
   uword n_candidates = 0;         // Q, per distinct dimension
-  uword n_neighbors = 0;          // that a candidate is fitted to, itself included; 0 = d + 3
+  uword n_neighbors = 0;          // samples per candidate, the seed included; 0 = d + 3
 };
 
-/// Candidate subspaces, and how far each sample is from each of them.
+/// Candidate subspaces, and the distance of each sample to each of them.
 template <class T>
 struct Candidates {
   std::vector<arma::Mat<T>> bases;
-  std::vector<arma::Col<T>> residuals;  // of each basis, one per sample; see `measure`
+  std::vector<arma::Col<T>> residuals;  // per basis, one entry per sample; see `measure`
 
   void add(arma::Mat<T> U, arma::Col<T> r) {
     bases.push_back(std::move(U));
@@ -188,8 +188,8 @@ arma::Col<T> cosines_to(const SeedSamples<T>& samples, uword j, const Parallel& 
 
 }  // namespace detail
 
-/// The paper's candidates: seeds by probabilistic farthest insertion (Ostrovsky et al. 2006), each
-/// with the subspace of its zero-filled neighbours. Their residuals are not measured yet.
+/// The paper's candidates. Probabilistic farthest insertion (Ostrovsky et al. 2006) draws the
+/// seeds; each gives the subspace of its zero-filled neighbours. Residuals are not measured yet.
 template <class T>
 Candidates<T> farthest_candidates(const SeedSamples<T>& samples, const SeedingOptions& options,
                                   Random& random, const Parallel& parallel) {
@@ -210,10 +210,10 @@ Candidates<T> farthest_candidates(const SeedSamples<T>& samples, const SeedingOp
   return candidates;
 }
 
-/// Candidates where samples lie densely and no candidate is near yet: a seed is drawn with
-/// probability density^8 r^2; its neighbours' subspace, missing entries imputed, is grown anew on
-/// the 3 d + 3 samples closest to it. Candidates that are given stay, and the new ones keep away
-/// from them. (Farthest insertion prefers outliers.)
+/// Candidates where samples lie densely and no candidate is near yet. A seed is drawn with
+/// probability density^8 r^2. The subspace of its neighbours, with missing entries imputed, is then
+/// fitted again to the 3 d + 3 samples closest to it. Given candidates stay, and new ones avoid
+/// them. (Farthest insertion prefers outliers.)
 template <class T>
 Candidates<T> density_candidates(const SeedSamples<T>& samples, const arma::vec& density,
                                  const SeedingOptions& options, Candidates<T> candidates,

@@ -1,4 +1,4 @@
-// The repair of a bad start, which a local method cannot leave by itself.
+// The repair of a bad start, which a local method cannot correct.
 #pragma once
 
 #include <numeric>
@@ -17,8 +17,7 @@ namespace gasg21 {
 
 namespace detail {
 
-/// A selection among K subspaces and new candidates such that a subspace that stays stays in its
-/// place.
+/// Orders a selection so that each of the K old subspaces that was selected again keeps its place.
 template <class T>
 std::vector<uword> in_place(const Candidates<T>& candidates, const std::vector<uword>& chosen) {
   const uword K = chosen.size(), none = candidates.bases.size();
@@ -38,10 +37,10 @@ std::vector<uword> in_place(const Candidates<T>& candidates, const std::vector<u
 
 }  // namespace detail
 
-/// Looks for subspaces that were missed: new candidates where samples lie densely and far from all
-/// subspaces. Takes single exchanges that lower the cost, or a selection from scratch if that is
-/// better still: subspaces that each straddle two clusters hold one another in place. Returns which
-/// were exchanged.
+/// Replaces subspaces that missed a cluster. New candidates come from where samples lie densely and
+/// far from all subspaces. Single exchanges lower the cost; a selection from scratch is taken if it
+/// is better still, because subspaces that each straddle two clusters block single exchanges.
+/// Returns which subspaces were replaced.
 template <class T>
 std::vector<uword> repair(KPolisher<T>& polisher, const SeedSamples<T>& samples,
                           const arma::vec& density, uword n_candidates, uword n_neighbors,

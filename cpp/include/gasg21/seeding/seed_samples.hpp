@@ -12,7 +12,7 @@
 
 namespace gasg21 {
 
-/// The samples that candidates are made of: a copy, spherized, missing entries 0. Samples that
+/// A copy of some samples, scaled to unit length, with zeros for missing entries. Samples that
 /// cannot be used are left out.
 template <class T>
 class SeedSamples {
@@ -39,10 +39,9 @@ class SeedSamples {
   DenseSample<T> sample(uword j) const { return {Z_.colptr(j), mask_.colptr(j)}; }
   const T* column(uword j) const { return Z_.colptr(j); }
   bool observed(uword i, uword j) const { return mask_(i, j) != 0; }
-  /// The cosines of the angles between sample j and the samples first, first + 1, ...; missing
-  /// entries are taken as 0. With their sign: a point and its mirror image are no neighbours,
-  /// though one line holds both. (Lines were as good on random subspaces and worse on motions,
-  /// which lie on affine ones.)
+  /// The cosines between sample j and the samples first, first + 1, ..., with zeros for missing
+  /// entries. The sign counts: a point and its mirror image are not neighbours. (Without the sign,
+  /// results were equal on random subspaces and worse on motions, which lie on affine ones.)
   void cosines(uword j, uword first, uword count, T* out) const {
     kernels::sample_sum_kernels<T>().products(Z_.colptr(first), Z_.n_rows, count, Z_.colptr(j),
                                               out);
@@ -54,7 +53,7 @@ class SeedSamples {
   arma::Mat<unsigned char> mask_;
 };
 
-/// At most `count` columns of m, drawn at random; seeding need not see more.
+/// At most `count` of m columns, drawn at random.
 inline arma::uvec some_columns(uword m, uword count, Random& random) {
   const arma::uvec order = random.permutation(m);
   return m <= count ? arma::regspace<arma::uvec>(0, 1, m - 1)

@@ -1,4 +1,4 @@
-// Which K candidates are selected: those with the least sum of distances. Alg. 3, step 2, Eq. (13).
+// The selection of K candidates with a small sum of distances. Alg. 3, step 2, Eq. (13).
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace gasg21 {
 
 namespace detail {
 
-/// Sum over samples of the distance to the nearest: those chosen, or this candidate.
+/// The sum of distances with one more candidate; `nearest` holds the distances without it.
 template <class T>
 double cost_with(const arma::Col<T>& nearest, const arma::Col<T>& candidate) {
   double sum = 0;
@@ -25,7 +25,8 @@ double cost_with(const arma::Col<T>& nearest, const arma::Col<T>& candidate) {
   return sum;
 }
 
-/// The candidate of dimension d that lowers the cost most, of equal ones the first, with its cost.
+/// The candidate of dimension d that lowers the cost most, and the cost with it; ties go to the
+/// first.
 template <class T>
 std::pair<uword, double> best_addition(const Candidates<T>& candidates, const arma::Col<T>& nearest,
                                        uword d, const Parallel& parallel) {
@@ -43,9 +44,9 @@ std::pair<uword, double> best_addition(const Candidates<T>& candidates, const ar
 
 }  // namespace detail
 
-/// Selects one candidate for each dimension so that the sum of the distances to the nearest is
-/// small: greedily, one after the other (Zhang et al. 2012). Small dimensions first: a large
-/// subspace would take in a small cluster together with others.
+/// Selects one candidate for each dimension, greedily, so that the sum of the distances to the
+/// nearest is small (Zhang et al. 2012). Small dimensions come first, because a large subspace
+/// could contain a small cluster together with others.
 template <class T>
 std::vector<uword> greedy_select(const Candidates<T>& candidates,
                                  const std::vector<uword>& dimensions, const Parallel& parallel) {
@@ -64,7 +65,7 @@ std::vector<uword> greedy_select(const Candidates<T>& candidates,
   return chosen;
 }
 
-/// The sum over samples of the distance to the nearest of those chosen.
+/// The sum of the distances to the nearest selected candidate.
 template <class T>
 double selection_cost(const Candidates<T>& candidates, const std::vector<uword>& chosen) {
   arma::Col<T> nearest(candidates.residuals.at(0).n_elem, arma::fill::ones);
@@ -72,8 +73,8 @@ double selection_cost(const Candidates<T>& candidates, const std::vector<uword>&
   return double(arma::accu(nearest));
 }
 
-/// Exchanges chosen candidates for better ones, one at a time, until none is left or after `sweeps`
-/// rounds. Returns the number of exchanges.
+/// Exchanges selected candidates for better ones, one at a time, for at most `sweeps` rounds.
+/// Returns the number of exchanges.
 template <class T>
 uword swap_select(const Candidates<T>& candidates, std::vector<uword>& chosen, int sweeps,
                   const Parallel& parallel) {

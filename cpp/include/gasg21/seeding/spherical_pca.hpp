@@ -1,4 +1,4 @@
-// Where to start from when a random subspace is not wanted.
+// A start that is closer than a random subspace.
 #pragma once
 
 #include <functional>
@@ -13,10 +13,10 @@
 
 namespace gasg21 {
 
-/// The d leading directions of the given samples, spherized, their missing entries 0; some 20 d
-/// samples are enough. Up to 20 times closer than a random start, though it rescues no case that a
-/// random start fails in. Directions that the samples do not supply are random. `stop` is asked now
-/// and then; true ends it with what it has.
+/// The d leading directions of the samples, scaled to unit length, with zeros for missing entries;
+/// some 20 d samples are enough. Up to 20 times closer than a random start, but it solves no case
+/// that a random start fails in. Directions that the samples do not span are random. When `stop`
+/// returns true, the current basis is returned.
 template <class T, class Data>
 arma::Mat<T> spherical_pca_basis(const Data& data, uword d, Random& random,
                                  const std::function<bool()>& stop = {}) {
@@ -28,8 +28,8 @@ arma::Mat<T> spherical_pca_basis(const Data& data, uword d, Random& random,
     if (x.read(data.sample(j)) != Usable::yes) continue;
     for (uword k = 0; k < x.count(); ++k) sample(x.rows()[k], j) = x.values()[k];
   }
-  // Orthogonal iteration with sample sample' + ridge: a start needs no more than a few rounds of
-  // it. The ridge keeps a random direction where the samples supply none.
+  // A few rounds of orthogonal iteration with sample sample' + ridge suffice for a start. The ridge
+  // keeps random directions where the samples span none.
   arma::Mat<T> U = random_basis<T>(n, d, random);
   arma::Col<T> weights(data.n_cols);
   for (int round = 0; round < 10; ++round) {
