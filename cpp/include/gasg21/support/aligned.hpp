@@ -1,11 +1,11 @@
-// Memory that starts on a cache line boundary, and the size of a row block.
+// Memory that starts on a cache line.
 #pragma once
 
 #include <cstddef>
 #include <new>
 #include <vector>
 
-#include "gasg21/support/config.hpp"
+#include "gasg21/support/index.hpp"
 
 namespace gasg21 {
 
@@ -32,12 +32,12 @@ template <class T>
 using Aligned = std::vector<T, AlignedAllocator<T>>;
 
 namespace kernels {
-/// Rows of a row block: one cache line, on every instruction set.
+/// Rows in a row block: one cache line, whatever the register size.
 template <class T>
 inline constexpr uword block_rows = 64 / sizeof(T);
 }  // namespace kernels
 
-/// n rounded up to a multiple of the rows of a row block.
+/// n rounded up to whole row blocks.
 template <class T>
 uword whole_blocks(uword n) {
   return (n + kernels::block_rows<T> - 1) / kernels::block_rows<T> * kernels::block_rows<T>;

@@ -1,17 +1,18 @@
-// The only file that includes Armadillo. It sets the options that the library needs.
+// The only file that includes Armadillo, with the settings that the library relies on.
 #pragma once
 
 #if !defined(ARMA_64BIT_WORD)
-#define ARMA_64BIT_WORD  // n * m can exceed 2^32
+#define ARMA_64BIT_WORD  // n * m may exceed 2^31
 #endif
 
 #include <armadillo>
+#include <type_traits>
+
+#include "gasg21/support/index.hpp"
 
 namespace gasg21 {
 
-static_assert(sizeof(arma::uword) == 8,
+static_assert(std::is_same_v<uword, arma::uword>,
               "gasg21 needs 64-bit indices: define ARMA_64BIT_WORD before including <armadillo>");
-
-using arma::uword;
 
 }  // namespace gasg21

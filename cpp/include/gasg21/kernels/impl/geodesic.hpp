@@ -118,7 +118,7 @@ GASG21_INLINE void entries_from(uword g, T* x, T* (&at)[K]) {
 }
 
 template <class T>
-GASG21_INLINE void carry_out(T* U, uword n_blocks, uword d, const Move<T>& move) {
+void carry_out(T* U, uword n_blocks, uword d, const Move<T>& move) {
   constexpr uword parts = 64 / bytes;
   constexpr int K = 4;
   T *u[K], *e[K], *u1[1], *e1[1];

@@ -1,0 +1,9 @@
+// The index type. The kernels need it without Armadillo, whose headers take seconds to parse.
+#pragma once
+
+namespace gasg21 {
+
+/// arma::uword with ARMA_64BIT_WORD; support/config.hpp checks that.
+using uword = unsigned long long;
+
+}  // namespace gasg21
