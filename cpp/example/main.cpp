@@ -1,5 +1,5 @@
-// Streams vectors, half of them garbage and 30 % of the entries missing, through a tracker, and
-// prints how far it is from the truth.
+// Streams vectors through a tracker: half of them are outliers, and 30 % of the entries are
+// missing. Prints the angle to the true subspace.
 #include <cstdio>
 #include <gasg21/gasg21.hpp>
 #include <limits>

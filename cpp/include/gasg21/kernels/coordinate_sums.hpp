@@ -9,9 +9,8 @@
 #include <type_traits>
 
 #include "gasg21/kernels/dispatch.hpp"
-#include "gasg21/kernels/simd.hpp"
 #include "gasg21/support/aligned.hpp"
-#include "gasg21/support/config.hpp"
+#include "gasg21/support/index.hpp"
 
 namespace gasg21::kernels {
 
@@ -64,13 +63,7 @@ struct CoordinateSumKernels {
   void (*solve)(const T* sums, uword n_rows, uword d, double ridge, T* x, double* scratch);
 };
 
-}  // namespace gasg21::kernels
-
-#define GASG21_KERNELS "gasg21/kernels/impl/coordinate_sums.hpp"
-#include "gasg21/kernels/for_each_set.hpp"
-#undef GASG21_KERNELS
-
-namespace gasg21::kernels {
+GASG21_IN_EACH_SET(template <class T> const CoordinateSumKernels<T>& coordinate_sum_kernels();)
 
 /// The kernels for the instruction set in use.
 template <class T>
@@ -78,15 +71,11 @@ const CoordinateSumKernels<T>& coordinate_sum_kernels() {
   GASG21_DISPATCH(coordinate_sum_kernels<T>());
 }
 
-// Compiled once as those of tracked_basis.hpp may be.
-#define GASG21_INSTANTIATE_COORDINATE_SUM_KERNELS(...)                      \
-  __VA_ARGS__ template const gasg21::kernels::CoordinateSumKernels<double>& \
-  gasg21::kernels::coordinate_sum_kernels<double>();                        \
-  __VA_ARGS__ template const gasg21::kernels::CoordinateSumKernels<float>&  \
-  gasg21::kernels::coordinate_sum_kernels<float>();
-
 }  // namespace gasg21::kernels
 
-#if defined(GASG21_EXTERN_KERNELS)
-GASG21_INSTANTIATE_COORDINATE_SUM_KERNELS(extern)
+#if !defined(GASG21_COMPILED_KERNELS)
+#include "gasg21/kernels/impl/simd_of_each_set.hpp"
+#define GASG21_KERNELS "gasg21/kernels/impl/coordinate_sums.hpp"
+#include "gasg21/kernels/impl/for_each_set.hpp"
+#undef GASG21_KERNELS
 #endif

@@ -1,52 +1,29 @@
-// Which instruction set the kernels use: the best that this machine has, chosen once, so that one
-// binary is fast everywhere. A kernel is written once, for a register of so many bytes, and
-// compiled for each set (for_each_set.hpp).
+// Chooses the instruction set of the kernels: the best one that this machine and this program have.
+// Each kernel is written once, for a register of so many bytes, and compiled for each set.
 //
-// By the compiler's own vectors (GCC, Clang) rather than a library: the kernels need little but +,
-// *, a comparison and a selection, measured equal to intrinsics, and an embedding program gets no
-// further dependency. Other compilers get one plain implementation, by arrays.
+// The kernels use the vector types of GCC and Clang, not a library: they need little more than +,
+// *, a comparison and a selection, they are as fast as with intrinsics, and an embedding program
+// gets no further dependency. Other compilers get one plain implementation, on arrays.
 #pragma once
 
 #include <atomic>
 
-#include "gasg21/support/config.hpp"
+#include "gasg21/kernels/compiler.hpp"
 
-#if defined(__GNUC__) && defined(__x86_64__)
-#define GASG21_X86 1
-#else
-#define GASG21_X86 0
-#endif
+/// Declares the kernels of each instruction set, in a namespace named after it.
+#define GASG21_IN_EACH_SET(...) \
+  namespace baseline {          \
+  __VA_ARGS__                   \
+  }                             \
+  namespace avx2 {              \
+  __VA_ARGS__                   \
+  }                             \
+  namespace avx512 {            \
+  __VA_ARGS__                   \
+  }
 
-// Kernels must be inlined into the function that is called, and loops over registers unrolled:
-// an array that is indexed at run time lives in memory, which costs four times the sums.
-#if defined(__clang__)
-#define GASG21_INLINE inline __attribute__((always_inline))
-#define GASG21_UNROLL _Pragma("unroll")
-#elif defined(__GNUC__)
-#define GASG21_INLINE inline __attribute__((always_inline))
-#define GASG21_UNROLL _Pragma("GCC unroll 16")
-#else
-#define GASG21_INLINE inline
-#define GASG21_UNROLL
-#endif
-#if defined(__GNUC__)
-#define GASG21_PREFETCH_L1(address) __builtin_prefetch(address, 0, 3)
-#define GASG21_PREFETCH_L2(address) __builtin_prefetch(address, 0, 2)
-#else
-#define GASG21_PREFETCH_L1(address) ((void)(address))
-#define GASG21_PREFETCH_L2(address) ((void)(address))
-#endif
-
-// What is read through the pointer after this is read again: in a loop the compiler would otherwise
-// keep it in registers, and store the sums, which change, in their place.
-#if defined(__GNUC__)
-#define GASG21_READ_AGAIN(pointer) __asm__("" : "+r"(pointer))
-#else
-#define GASG21_READ_AGAIN(pointer) ((void)(pointer))
-#endif
-
-/// Returns what `call` gives in the namespace of the instruction set in use.
-#if GASG21_X86
+/// Returns `call` in the namespace of the instruction set in use.
+#if GASG21_HAS_BASELINE + GASG21_HAS_AVX2 + GASG21_HAS_AVX512 == 3
 #define GASG21_DISPATCH(call)                   \
   switch (::gasg21::instruction_set()) {        \
     case ::gasg21::InstructionSet::avx512:      \
@@ -56,6 +33,10 @@
     default:                                    \
       return ::gasg21::kernels::baseline::call; \
   }
+#elif GASG21_HAS_AVX512
+#define GASG21_DISPATCH(call) return ::gasg21::kernels::avx512::call
+#elif GASG21_HAS_AVX2
+#define GASG21_DISPATCH(call) return ::gasg21::kernels::avx2::call
 #else
 #define GASG21_DISPATCH(call) return ::gasg21::kernels::baseline::call
 #endif
@@ -67,17 +48,30 @@ enum class InstructionSet { baseline, avx2, avx512 };
 
 namespace detail {
 
-inline bool has(InstructionSet set) {
+inline bool machine_has(InstructionSet set) {
 #if GASG21_X86
   if (set == InstructionSet::avx2)
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
   if (set == InstructionSet::avx512)
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
-           has(InstructionSet::avx2);
+           machine_has(InstructionSet::avx2);
 #endif
   return set == InstructionSet::baseline;
 }
+
+inline bool program_has(InstructionSet set) {
+  switch (set) {
+    case InstructionSet::avx512:
+      return GASG21_HAS_AVX512;
+    case InstructionSet::avx2:
+      return GASG21_HAS_AVX2;
+    default:
+      return GASG21_HAS_BASELINE;
+  }
+}
+
+inline bool has(InstructionSet set) { return program_has(set) && machine_has(set); }
 
 inline std::atomic<InstructionSet>& chosen_set() {
   static std::atomic<InstructionSet> chosen = has(InstructionSet::avx512) ? InstructionSet::avx512
@@ -94,8 +88,9 @@ inline InstructionSet instruction_set() {
   return detail::chosen_set().load(std::memory_order_relaxed);
 }
 
-/// Uses another one from now on, everywhere in the program: for tests and benchmarks. Results agree
-/// to rounding, not to the bit. False, and nothing happens, when this machine has not got it.
+/// Switches the whole program to another instruction set, for tests and benchmarks. Results agree
+/// up to rounding, not bit by bit. Returns false, and changes nothing, if the machine or the
+/// program does not have the set.
 inline bool use_instruction_set(InstructionSet set) {
   if (!detail::has(set)) return false;
   detail::chosen_set() = set;

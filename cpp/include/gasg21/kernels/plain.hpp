@@ -1,39 +1,20 @@
-// The hot loops, on raw column-major memory. Every sum runs over a fixed number of lanes, so that
-// the compiler may use vector registers without being allowed to reorder floating point, and the
-// result does not depend on the machine's threads.
+// Loops over column-major memory, for any instruction set. Their results do not depend on the
+// vector registers that the compiler uses.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 
-#include "gasg21/kernels/dispatch.hpp"
-#include "gasg21/support/config.hpp"
+#include "gasg21/kernels/compiler.hpp"
+#include "gasg21/support/index.hpp"
 
 namespace gasg21::kernels {
 
-inline constexpr uword lanes = 16;
-
-template <class T>
-T sum_lanes(const T (&lane)[lanes]) {
-  T half[lanes / 2];
-  for (uword l = 0; l < lanes / 2; ++l) half[l] = lane[l] + lane[l + lanes / 2];
-  for (uword width = lanes / 4; width > 0; width /= 2)
-    for (uword l = 0; l < width; ++l) half[l] += half[l + width];
-  return half[0];
-}
-
 /// a'b.
 template <class T>
-T dot(const T* a, const T* b, uword n) {
-  T lane[lanes] = {};
-  uword i = 0;
-  for (; i + lanes <= n; i += lanes)
-    for (uword l = 0; l < lanes; ++l) lane[l] += a[i + l] * b[i + l];
-  for (uword l = 0; i < n; ++i, ++l) lane[l] += a[i] * b[i];
-  return sum_lanes(lane);
-}
+T dot(const T* a, const T* b, uword n);
 
-/// a'b for a handful of entries, in two chains: a single one would wait for each addition.
+/// a'b for few entries, as two sums: in a single sum each addition waits for the one before.
 template <class T>
 GASG21_INLINE T short_dot(const T* a, const T* b, uword n) {
   T even = 0, odd = 0;
@@ -46,88 +27,38 @@ GASG21_INLINE T short_dot(const T* a, const T* b, uword n) {
   return even + odd;
 }
 
-/// out_c = A_c'x for the columns c of the n x d matrix A.
+/// out_c = A_c'x for the columns A_c of the n x d matrix A.
 template <class T>
-void transpose_times(const T* A, uword n, uword d, const T* x, T* out) {
-  for (uword c = 0; c < d; ++c) out[c] = dot(A + c * n, x, n);
-}
+void transpose_times(const T* A, uword n, uword d, const T* x, T* out);
 
-/// y += sign * A w for the n x d matrix A; four columns a sweep, so that y is read d / 4 times.
+/// y += sign * A w for the n x d matrix A. Takes four columns at a time, so that y is read d / 4
+/// times.
 template <class T>
-void add_times(const T* A, uword n, uword d, const T* w, T sign, T* y) {
-  uword c = 0;
-  for (; c + 4 <= d; c += 4) {
-    const T *a0 = A + c * n, *a1 = a0 + n, *a2 = a1 + n, *a3 = a2 + n;
-    const T w0 = sign * w[c], w1 = sign * w[c + 1], w2 = sign * w[c + 2], w3 = sign * w[c + 3];
-    for (uword i = 0; i < n; ++i) y[i] += (a0[i] * w0 + a1[i] * w1) + (a2[i] * w2 + a3[i] * w3);
-  }
-  for (; c < d; ++c) {
-    const T* a = A + c * n;
-    const T wc = sign * w[c];
-    for (uword i = 0; i < n; ++i) y[i] += a[i] * wc;
-  }
-}
+void add_times(const T* A, uword n, uword d, const T* w, T sign, T* y);
 
 /// The lower triangle of G = A'A for the n x d matrix A.
 template <class T>
-void gram(const T* A, uword n, uword d, T* G) {
-  for (uword j = 0; j < d; ++j)
-    for (uword i = j; i < d; ++i) G[i + j * d] = dot(A + i * n, A + j * n, n);
-}
+void gram(const T* A, uword n, uword d, T* G);
 
 /// out (count x d) = the given rows of U (n x d).
 template <class T>
-void gather_rows(const T* U, uword n, uword d, const uword* rows, uword count, T* out) {
-  for (uword c = 0; c < d; ++c) {
-    const T* from = U + c * n;
-    T* to = out + c * count;
-    for (uword k = 0; k < count; ++k) to[k] = from[rows[k]];
-  }
-}
+void gather_rows(const T* U, uword n, uword d, const uword* rows, uword count, T* out);
 
 /// U += s v' for the n x d matrix U.
 template <class T>
-void add_outer(T* U, uword n, uword d, const T* s, const T* v) {
-  for (uword c = 0; c < d; ++c) {
-    T* u = U + c * n;
-    const T vc = v[c];
-    for (uword i = 0; i < n; ++i) u[i] += s[i] * vc;
-  }
-}
+void add_outer(T* U, uword n, uword d, const T* s, const T* v);
 
 /// Cholesky factor of the lower triangle of G in place, L L' = G. Returns the smallest pivot over
 /// the largest, or 0 when a pivot is not positive (G is then destroyed).
 template <class T>
-T cholesky(T* G, uword d) {
-  T smallest = 0, largest = 0;
-  for (uword j = 0; j < d; ++j) {
-    T pivot = G[j + j * d];
-    for (uword k = 0; k < j; ++k) pivot -= G[j + k * d] * G[j + k * d];
-    if (!(pivot > 0)) return 0;
-    smallest = j == 0 ? pivot : std::min(smallest, pivot);
-    largest = std::max(largest, pivot);
-    const T diagonal = std::sqrt(pivot);
-    G[j + j * d] = diagonal;
-    for (uword i = j + 1; i < d; ++i) {
-      T entry = G[i + j * d];
-      for (uword k = 0; k < j; ++k) entry -= G[i + k * d] * G[j + k * d];
-      G[i + j * d] = entry / diagonal;
-    }
-  }
-  return smallest / largest;
-}
+T cholesky(T* G, uword d);
 
 /// b := (L L')^-1 b.
 template <class T>
-void cholesky_solve(const T* L, uword d, T* b) {
-  for (uword i = 0; i < d; ++i) {
-    for (uword k = 0; k < i; ++k) b[i] -= L[i + k * d] * b[k];
-    b[i] /= L[i + i * d];
-  }
-  for (uword i = d; i-- > 0;) {
-    for (uword k = i + 1; k < d; ++k) b[i] -= L[k + i * d] * b[k];
-    b[i] /= L[i + i * d];
-  }
-}
+void cholesky_solve(const T* L, uword d, T* b);
 
 }  // namespace gasg21::kernels
+
+#if !defined(GASG21_COMPILED_KERNELS)
+#include "gasg21/kernels/impl/plain.hpp"
+#endif

@@ -9,9 +9,8 @@
 #include <vector>
 
 #include "gasg21/kernels/dispatch.hpp"
-#include "gasg21/kernels/simd.hpp"
 #include "gasg21/support/aligned.hpp"
-#include "gasg21/support/config.hpp"
+#include "gasg21/support/index.hpp"
 
 namespace gasg21::kernels {
 
@@ -32,50 +31,48 @@ struct RowMemory {
   }
 };
 
-}  // namespace gasg21::kernels
+template <class T>
+struct RowMajorKernels {
+  void (*gather)(const RowMemory<T>& from, const uword* at, uword count, T* blocks, T* e,
+                 const T* next);
+  void (*add_rank_one)(const RowMemory<T>& to, const uword* at, uword count, const T* e, T* z);
+  void (*turn_all)(const RowMemory<T>& rows, const T* At);
+};
 
-#define GASG21_KERNELS "gasg21/kernels/impl/row_major_basis.hpp"
-#include "gasg21/kernels/for_each_set.hpp"
-#undef GASG21_KERNELS
+GASG21_IN_EACH_SET(template <class T> const RowMajorKernels<T>& row_major_kernels();)
 
-namespace gasg21::kernels {
+/// The kernels for the instruction set in use.
+template <class T>
+const RowMajorKernels<T>& row_major_kernels() {
+  GASG21_DISPATCH(row_major_kernels<T>());
+}
 
 /// The rows `at` as blocks, and the last direction on them; zeros up to whole blocks. Meanwhile it
 /// fetches the vector `next` of n entries, unless null.
 template <class T>
 void gather(const RowMemory<T>& from, const uword* at, uword count, T* blocks, T* e,
             const T* next) {
-  GASG21_DISPATCH(gather(from, at, count, blocks, e, next));
+  row_major_kernels<T>().gather(from, at, count, blocks, e, next);
 }
 
 /// rows += e z' on the rows `at`, as step number `step`; e is noted there. z has d numbers, and
 /// room for a cache line more.
 template <class T>
 void add_rank_one(const RowMemory<T>& to, const uword* at, uword count, const T* e, T* z) {
-  GASG21_DISPATCH(add_rank_one(to, at, count, e, z));
+  row_major_kernels<T>().add_rank_one(to, at, count, e, z);
 }
 
 /// Turns all rows: row := row A. At has the rows of A, with zeros up to whole cache lines.
 template <class T>
 void turn_all(const RowMemory<T>& rows, const T* At) {
-  GASG21_DISPATCH(turn_all(rows, At));
+  row_major_kernels<T>().turn_all(rows, At);
 }
-
-// Compiled once as those of tracked_basis.hpp may be.
-#define GASG21_INSTANTIATE_ROW_MAJOR_KERNELS_OF(T, ...)                                         \
-  __VA_ARGS__ template void gasg21::kernels::gather<T>(const gasg21::kernels::RowMemory<T>&,    \
-                                                       const gasg21::uword*, gasg21::uword, T*, \
-                                                       T*, const T*);                           \
-  __VA_ARGS__ template void gasg21::kernels::add_rank_one<T>(                                   \
-      const gasg21::kernels::RowMemory<T>&, const gasg21::uword*, gasg21::uword, const T*, T*); \
-  __VA_ARGS__ template void gasg21::kernels::turn_all<T>(const gasg21::kernels::RowMemory<T>&,  \
-                                                         const T*);
-#define GASG21_INSTANTIATE_ROW_MAJOR_KERNELS(...)              \
-  GASG21_INSTANTIATE_ROW_MAJOR_KERNELS_OF(double, __VA_ARGS__) \
-  GASG21_INSTANTIATE_ROW_MAJOR_KERNELS_OF(float, __VA_ARGS__)
 
 }  // namespace gasg21::kernels
 
-#if defined(GASG21_EXTERN_KERNELS)
-GASG21_INSTANTIATE_ROW_MAJOR_KERNELS(extern)
+#if !defined(GASG21_COMPILED_KERNELS)
+#include "gasg21/kernels/impl/simd_of_each_set.hpp"
+#define GASG21_KERNELS "gasg21/kernels/impl/row_major_basis.hpp"
+#include "gasg21/kernels/impl/for_each_set.hpp"
+#undef GASG21_KERNELS
 #endif

@@ -6,9 +6,8 @@
 #include <algorithm>
 
 #include "gasg21/kernels/dispatch.hpp"
-#include "gasg21/kernels/simd.hpp"
 #include "gasg21/support/aligned.hpp"
-#include "gasg21/support/config.hpp"
+#include "gasg21/support/index.hpp"
 
 namespace gasg21::kernels {
 
@@ -24,13 +23,7 @@ struct SampleSumKernels {
   void (*products)(const T* A, uword n, uword m, const T* x, T* out);
 };
 
-}  // namespace gasg21::kernels
-
-#define GASG21_KERNELS "gasg21/kernels/impl/sample_sums.hpp"
-#include "gasg21/kernels/for_each_set.hpp"
-#undef GASG21_KERNELS
-
-namespace gasg21::kernels {
+GASG21_IN_EACH_SET(template <class T> const SampleSumKernels<T>& sample_sum_kernels();)
 
 /// The kernels for the instruction set in use.
 template <class T>
@@ -38,15 +31,11 @@ const SampleSumKernels<T>& sample_sum_kernels() {
   GASG21_DISPATCH(sample_sum_kernels<T>());
 }
 
-// Compiled once as those of tracked_basis.hpp may be.
-#define GASG21_INSTANTIATE_SAMPLE_SUM_KERNELS(...)                      \
-  __VA_ARGS__ template const gasg21::kernels::SampleSumKernels<double>& \
-  gasg21::kernels::sample_sum_kernels<double>();                        \
-  __VA_ARGS__ template const gasg21::kernels::SampleSumKernels<float>&  \
-  gasg21::kernels::sample_sum_kernels<float>();
-
 }  // namespace gasg21::kernels
 
-#if defined(GASG21_EXTERN_KERNELS)
-GASG21_INSTANTIATE_SAMPLE_SUM_KERNELS(extern)
+#if !defined(GASG21_COMPILED_KERNELS)
+#include "gasg21/kernels/impl/simd_of_each_set.hpp"
+#define GASG21_KERNELS "gasg21/kernels/impl/sample_sums.hpp"
+#include "gasg21/kernels/impl/for_each_set.hpp"
+#undef GASG21_KERNELS
 #endif

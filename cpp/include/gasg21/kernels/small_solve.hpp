@@ -1,179 +1,61 @@
-// The d x d systems of the kernels: G = L D L', and G^-1 b.
+// Small symmetric systems: G = L D L' for d x d matrices, G^-1 b, and rank-one updates.
 #pragma once
 
 #include <algorithm>
 #include <type_traits>
 
 #include "gasg21/kernels/dispatch.hpp"
-#include "gasg21/kernels/simd.hpp"
-#include "gasg21/support/config.hpp"
-
-#define GASG21_KERNELS "gasg21/kernels/impl/small_solve.hpp"
-#include "gasg21/kernels/for_each_set.hpp"
-#undef GASG21_KERNELS
+#include "gasg21/support/index.hpp"
 
 namespace gasg21::kernels {
 
-namespace detail {
-
-// For D columns, or d if D is 0. Where D is known, what follows keeps b in registers.
-
-template <uword D, class T>
-T ldl(T* G, uword d_) {
-  const uword d = D ? D : d_;
-  T smallest = 0, largest = 0;
-  for (uword j = 0; j < d; ++j) {
-    T pivot = G[j + j * d];
-    for (uword k = 0; k < j; ++k) pivot -= G[j + k * d] * G[k + j * d];
-    if (!(pivot > 0)) return 0;
-    smallest = j == 0 ? pivot : std::min(smallest, pivot);
-    largest = std::max(largest, pivot);
-    const T inverse = 1 / pivot;
-    G[j + j * d] = inverse;
-    for (uword i = j + 1; i < d; ++i) {
-      T entry = G[i + j * d];
-      for (uword k = 0; k < j; ++k) entry -= G[i + k * d] * G[k + j * d];
-      G[j + i * d] = entry;  // D L', above the diagonal
-      G[i + j * d] = entry * inverse;
-    }
-  }
-  return smallest / largest;
-}
-
-template <uword D, class T>
-T forward(const T* L, uword d_, T* b) {
-  const uword d = D ? D : d_;
-  T sum = 0;
-  GASG21_UNROLL
-  for (uword j = 0; j < d; ++j) {
-    sum += b[j] * b[j] * L[j + j * d];
-    GASG21_UNROLL
-    for (uword i = j + 1; i < d; ++i) b[i] -= L[i + j * d] * b[j];
-  }
-  return sum;
-}
-
-template <uword D, class T>
-void backward(const T* L, uword d_, T* b) {
-  const uword d = D ? D : d_;
-  GASG21_UNROLL
-  for (uword m = 1; m < d; ++m) {  // upwards: the compiler unrolls no other loop
-    const uword i = d - m;
-    GASG21_UNROLL
-    for (uword k = 0; k < i; ++k) b[k] -= L[i + k * d] * b[i];
-  }
-}
-
-template <uword D, class T>
-T update(T* L, uword d_, T weight, T* z, uword from) {
-  const uword d = D ? D : d_;
-  const T t0 = 1 / weight;
-  T sum = 0, before = t0;  // t = t0 + sum of p^2 / D
-  GASG21_UNROLL
-  for (uword j = from; j < d; ++j) {
-    T* column = L + j * d;
-    const T p = z[j], scaled = p * column[j];
-    sum += p * scaled;
-    const T t = t0 + sum, inverse = 1 / t, beta = scaled * inverse, ratio = before * inverse;
-    column[j] *= ratio;
-    before = t;
-    z[j] = t0 * beta;
-    GASG21_UNROLL
-    for (uword i = j + 1; i < d; ++i) {
-      const T old = column[i];
-      column[i] = ratio * old + beta * z[i];  // old + beta * (the new z) would cancel
-      z[i] -= p * old;
-    }
-  }
-  return sum * (t0 / before);
-}
-
-/// A copy of b in registers while `work(copy)` is at it.
-template <uword D, class T, class Work>
-auto in_registers(T* b, Work&& work) {
-  if constexpr (D == 0) {
-    return work(b);
-  } else {
-    T own[D];
-    for (uword c = 0; c < D; ++c) own[c] = b[c];
-    const auto result = work(own);
-    for (uword c = 0; c < D; ++c) b[c] = own[c];
-    return result;
-  }
-}
-
-/// Calls work(D) with D = d as a constant for up to 10 columns, else with 0.
-template <uword D = 1, class Work>
-auto with_columns(uword d, Work&& work) {
-  if (d == D) return work(std::integral_constant<uword, D>{});
-  if constexpr (D < 10) return with_columns<D + 1>(d, work);
-  return work(std::integral_constant<uword, 0>{});
-}
-
-}  // namespace detail
-
-/// `ldl` and `ldl_solve` for many columns.
+/// Factors G = L D L' in place, from its lower triangle: leaves L below the diagonal and 1 / D on
+/// it. Takes one division per column and no square root. Returns the smallest pivot over the
+/// largest, or 0 if a pivot is not positive (G is then destroyed).
 template <class T>
-T ldl_many(T* G, uword d) {
-  GASG21_DISPATCH(ldl(G, d));
-}
-template <class T>
-void ldl_solve_many(const T* G, uword d, T* b) {
-  GASG21_DISPATCH(ldl_solve(G, d, b));
-}
+T ldl(T* G, uword d);
 
-/// L D L' = G in place, from its lower triangle: L below the diagonal, 1 / D on it. One division a
-/// column and no root, which a small system would wait for. Returns the smallest pivot over the
-/// largest, or 0 when one is not positive (G is then destroyed).
+/// b := L^-1 b after `ldl`. Returns b'D^-1 b for the new b.
 template <class T>
-T ldl(T* G, uword d) {
-  if (d >= 24) return ldl_many(G, d);
-  return detail::with_columns(d, [&](auto D) { return detail::ldl<decltype(D)::value>(G, d); });
-}
-
-/// b := L^-1 b after `ldl`. Returns b'D^-1 b of that.
-template <class T>
-T ldl_forward(const T* L, uword d, T* b) {
-  return detail::with_columns(d, [&](auto D) {
-    return detail::in_registers<decltype(D)::value>(
-        b, [&](T* own) { return detail::forward<decltype(D)::value>(L, d, own); });
-  });
-}
+T ldl_forward(const T* L, uword d, T* b);
 
 /// b := L'^-1 b.
 template <class T>
-void ldl_backward(const T* L, uword d, T* b) {
-  detail::with_columns(d, [&](auto D) {
-    return detail::in_registers<decltype(D)::value>(
-        b, [&](T* own) { return detail::backward<decltype(D)::value>(L, d, own), 0; });
-  });
-}
+void ldl_backward(const T* L, uword d, T* b);
 
 /// b := G^-1 b.
 template <class T>
-void ldl_solve(const T* G, uword d, T* b) {
-  if (d >= 24) return ldl_solve_many(G, d, b);
-  detail::with_columns(d, [&](auto D) {
-    return detail::in_registers<decltype(D)::value>(b, [&](T* own) {
-      detail::forward<decltype(D)::value>(G, d, own);
-      for (uword c = 0; c < d; ++c) own[c] *= G[c + c * d];
-      detail::backward<decltype(D)::value>(G, d, own);
-      return 0;
-    });
-  });
-}
+void ldl_solve(const T* G, uword d, T* b);
 
-/// L, 1 / D := those of G + weight z z', for z that is zero before `from`; below the diagonal, and
-/// on it. z := D^-1 L^-1 z, so that after `ldl_backward` it is the inverse of the new G times z.
-/// Returns z' times that. Keeps D positive. (Gill, Golub, Murray, Saunders, 1974, method C1, with
-/// sums for what is a chain of divisions there.)
+/// Updates the factors L and 1 / D to those of G + weight z z', for z that is zero before entry
+/// `from`. Sets z := D^-1 L^-1 z, so that `ldl_backward` turns it into the inverse of the new G
+/// times the old z, and returns the product of both. Keeps D positive. (Gill, Golub, Murray,
+/// Saunders, 1974, method C1, with sums instead of a chain of divisions.)
 template <class T>
-T ldl_update(T* L, uword d, T weight, T* z, uword from = 0) {
-  if (from > 0) return detail::update<0>(L, d, weight, z, from);
-  return detail::with_columns(d, [&](auto D) {
-    return detail::in_registers<decltype(D)::value>(
-        z, [&](T* own) { return detail::update<decltype(D)::value>(L, d, weight, own, 0); });
-  });
+T ldl_update(T* L, uword d, T weight, T* z, uword from = 0);
+
+/// `ldl` and `ldl_solve` for many columns, by vectors.
+template <class T>
+struct LdlKernels {
+  T (*factor)(T* G, uword d);
+  void (*solve)(const T* G, uword d, T* b);
+};
+inline constexpr uword many_columns = 24;
+
+GASG21_IN_EACH_SET(template <class T> const LdlKernels<T>& ldl_kernels();)
+
+/// The kernels for the instruction set in use.
+template <class T>
+const LdlKernels<T>& ldl_kernels() {
+  GASG21_DISPATCH(ldl_kernels<T>());
 }
 
 }  // namespace gasg21::kernels
+
+#if !defined(GASG21_COMPILED_KERNELS)
+#include "gasg21/kernels/impl/simd_of_each_set.hpp"
+#include "gasg21/kernels/impl/small_solve.hpp"
+#define GASG21_KERNELS "gasg21/kernels/impl/ldl_many_columns.hpp"
+#include "gasg21/kernels/impl/for_each_set.hpp"
+#undef GASG21_KERNELS
+#endif

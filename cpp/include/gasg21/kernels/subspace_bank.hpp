@@ -7,9 +7,8 @@
 #include <limits>
 
 #include "gasg21/kernels/dispatch.hpp"
-#include "gasg21/kernels/simd.hpp"
 #include "gasg21/support/aligned.hpp"
-#include "gasg21/support/config.hpp"
+#include "gasg21/support/index.hpp"
 
 namespace gasg21::kernels {
 
@@ -37,13 +36,7 @@ struct SubspaceBankKernels {
               PanelFit<T>& result, T* scratch);
 };
 
-}  // namespace gasg21::kernels
-
-#define GASG21_KERNELS "gasg21/kernels/impl/subspace_bank.hpp"
-#include "gasg21/kernels/for_each_set.hpp"
-#undef GASG21_KERNELS
-
-namespace gasg21::kernels {
+GASG21_IN_EACH_SET(template <class T> const SubspaceBankKernels<T>& subspace_bank_kernels(uword d);)
 
 /// The kernels for d columns and the instruction set in use.
 template <class T>
@@ -51,15 +44,11 @@ const SubspaceBankKernels<T>& subspace_bank_kernels(uword d) {
   GASG21_DISPATCH(subspace_bank_kernels<T>(d));
 }
 
-// Compiled once as those of tracked_basis.hpp may be.
-#define GASG21_INSTANTIATE_SUBSPACE_BANK_KERNELS(...)                      \
-  __VA_ARGS__ template const gasg21::kernels::SubspaceBankKernels<double>& \
-      gasg21::kernels::subspace_bank_kernels<double>(gasg21::uword);       \
-  __VA_ARGS__ template const gasg21::kernels::SubspaceBankKernels<float>&  \
-      gasg21::kernels::subspace_bank_kernels<float>(gasg21::uword);
-
 }  // namespace gasg21::kernels
 
-#if defined(GASG21_EXTERN_KERNELS)
-GASG21_INSTANTIATE_SUBSPACE_BANK_KERNELS(extern)
+#if !defined(GASG21_COMPILED_KERNELS)
+#include "gasg21/kernels/impl/simd_of_each_set.hpp"
+#define GASG21_KERNELS "gasg21/kernels/impl/subspace_bank.hpp"
+#include "gasg21/kernels/impl/for_each_set.hpp"
+#undef GASG21_KERNELS
 #endif

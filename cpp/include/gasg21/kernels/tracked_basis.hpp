@@ -13,9 +13,8 @@
 #include <algorithm>
 
 #include "gasg21/kernels/dispatch.hpp"
-#include "gasg21/kernels/simd.hpp"
 #include "gasg21/support/aligned.hpp"
-#include "gasg21/support/config.hpp"
+#include "gasg21/support/index.hpp"
 
 namespace gasg21::kernels {
 
@@ -63,13 +62,7 @@ uword sums_scratch(uword d) {
          (d >= least_compressed ? d * compressed_apart<T> : 0);
 }
 
-}  // namespace gasg21::kernels
-
-#define GASG21_KERNELS "gasg21/kernels/impl/tracked_basis.hpp"
-#include "gasg21/kernels/for_each_set.hpp"
-#undef GASG21_KERNELS
-
-namespace gasg21::kernels {
+GASG21_IN_EACH_SET(template <class T> const TrackedBasisKernels<T>& tracked_basis_kernels(uword d);)
 
 /// The kernels for d columns and the instruction set in use.
 template <class T>
@@ -77,16 +70,11 @@ const TrackedBasisKernels<T>& tracked_basis_kernels(uword d) {
   GASG21_DISPATCH(tracked_basis_kernels<T>(d));
 }
 
-// A program of many files may compile the kernels once, in a file of its own that holds
-//   #include <gasg21/kernels/instantiate.hpp>
-// and define GASG21_EXTERN_KERNELS for the others.
-#define GASG21_INSTANTIATE_TRACKED_BASIS_KERNELS(...)                      \
-  __VA_ARGS__ template const gasg21::kernels::TrackedBasisKernels<double>& \
-      gasg21::kernels::tracked_basis_kernels<double>(gasg21::uword);       \
-  __VA_ARGS__ template const gasg21::kernels::TrackedBasisKernels<float>&  \
-      gasg21::kernels::tracked_basis_kernels<float>(gasg21::uword);
 }  // namespace gasg21::kernels
 
-#if defined(GASG21_EXTERN_KERNELS)
-GASG21_INSTANTIATE_TRACKED_BASIS_KERNELS(extern)
+#if !defined(GASG21_COMPILED_KERNELS)
+#include "gasg21/kernels/impl/simd_of_each_set.hpp"
+#define GASG21_KERNELS "gasg21/kernels/impl/tracked_basis.hpp"
+#include "gasg21/kernels/impl/for_each_set.hpp"
+#undef GASG21_KERNELS
 #endif

@@ -98,4 +98,12 @@ uword compact(const T* x, uword n, uword* rows, T* values) {
   return next;
 }
 
+template <class T>
+inline constexpr ObserveKernels<T> observe_table{observe<T>, observe_whole<T>, compact<T>};
+
+template <class T>
+const ObserveKernels<T>& observe_kernels() {
+  return observe_table<T>;
+}
+
 }  // namespace gasg21::kernels::GASG21_SET

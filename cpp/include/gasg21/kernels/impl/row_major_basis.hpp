@@ -173,4 +173,12 @@ void turn_all(const RowMemory<T>& all, const T* At) {
   }
 }
 
+template <class T>
+inline constexpr RowMajorKernels<T> row_major_table{gather<T>, add_rank_one<T>, turn_all<T>};
+
+template <class T>
+const RowMajorKernels<T>& row_major_kernels() {
+  return row_major_table<T>;
+}
+
 }  // namespace gasg21::kernels::GASG21_SET

@@ -1,70 +1,148 @@
-// The kernels of small_solve.hpp for one instruction set; included once for each.
+// The functions of small_solve.hpp. Not for an instruction set: below 24 columns they wait for
+// divisions and for each other, not for multiplications.
 
-namespace gasg21::kernels::GASG21_SET {
+namespace gasg21::kernels {
 
-/// column[i] -= sum_k G[i + k d] factors[k] for i in [from, to), as far as whole registers go, K at
-/// a time. Returns where it stopped.
-template <class T, int K>
-GASG21_INLINE uword subtract_columns(const T* G, uword d, uword count, const T* factors, T* column,
-                                     uword from, uword to) {
-  using P = Pack<T>;
-  constexpr uword lanes = bytes / sizeof(T);
-  for (; from + K * lanes <= to; from += K * lanes) {
-    P sum[K];
-    GASG21_UNROLL
-    for (int k = 0; k < K; ++k) sum[k] = load<P>(column + from + k * lanes);
-    for (uword c = 0; c < count; ++c) {
-      const P factor = broadcast<P>(factors[c]);
-      GASG21_UNROLL
-      for (int k = 0; k < K; ++k) sum[k] = sum[k] - load<P>(G + c * d + from + k * lanes) * factor;
-    }
-    GASG21_UNROLL
-    for (int k = 0; k < K; ++k) store(column + from + k * lanes, sum[k]);
-  }
-  return from;
-}
+namespace detail {
 
-/// kernels::ldl for many columns.
-template <class T>
-T ldl(T* G, uword d) {
+// For D columns, or d if D is 0. Where D is known, what follows keeps b in registers.
+
+template <uword D, class T>
+T ldl(T* G, uword d_) {
+  const uword d = D ? D : d_;
   T smallest = 0, largest = 0;
   for (uword j = 0; j < d; ++j) {
-    T* column = G + j * d;  // above the diagonal: D L'
-    uword i = subtract_columns<T, 4>(G, d, j, column, column, j, d);
-    i = subtract_columns<T, 1>(G, d, j, column, column, i, d);
-    for (; i < d; ++i)
-      for (uword k = 0; k < j; ++k) column[i] -= G[i + k * d] * column[k];
-    const T pivot = column[j];
+    T pivot = G[j + j * d];
+    for (uword k = 0; k < j; ++k) pivot -= G[j + k * d] * G[k + j * d];
     if (!(pivot > 0)) return 0;
     smallest = j == 0 ? pivot : std::min(smallest, pivot);
     largest = std::max(largest, pivot);
-    column[j] = 1 / pivot;
-    for (i = j + 1; i < d; ++i) {
-      G[j + i * d] = column[i];
-      column[i] *= column[j];
+    const T inverse = 1 / pivot;
+    G[j + j * d] = inverse;
+    for (uword i = j + 1; i < d; ++i) {
+      T entry = G[i + j * d];
+      for (uword k = 0; k < j; ++k) entry -= G[i + k * d] * G[k + j * d];
+      G[j + i * d] = entry;  // D L', above the diagonal
+      G[i + j * d] = entry * inverse;
     }
   }
   return smallest / largest;
 }
 
-/// kernels::ldl_solve for many columns.
-template <class T>
-void ldl_solve(const T* G, uword d, T* b) {
-  using P = Pack<T>;
-  constexpr uword lanes = bytes / sizeof(T);
+template <uword D, class T>
+T forward(const T* L, uword d_, T* b) {
+  const uword d = D ? D : d_;
+  T sum = 0;
+  GASG21_UNROLL
   for (uword j = 0; j < d; ++j) {
-    uword i = subtract_columns<T, 1>(G + j * d, d, 1, b + j, b, j + 1, d);
-    for (; i < d; ++i) b[i] -= G[i + j * d] * b[j];
+    sum += b[j] * b[j] * L[j + j * d];
+    GASG21_UNROLL
+    for (uword i = j + 1; i < d; ++i) b[i] -= L[i + j * d] * b[j];
   }
-  for (uword j = 0; j < d; ++j) b[j] *= G[j + j * d];
-  for (uword j = d; j-- > 0;) {
-    P sum = P{};
-    uword i = j + 1;
-    for (; i + lanes <= d; i += lanes) sum += load<P>(G + i + j * d) * load<P>(b + i);
-    T rest = lane_sum<T>(sum);
-    for (; i < d; ++i) rest += G[i + j * d] * b[i];
-    b[j] -= rest;
+  return sum;
+}
+
+template <uword D, class T>
+void backward(const T* L, uword d_, T* b) {
+  const uword d = D ? D : d_;
+  GASG21_UNROLL
+  for (uword m = 1; m < d; ++m) {  // upwards: the compiler unrolls no other loop
+    const uword i = d - m;
+    GASG21_UNROLL
+    for (uword k = 0; k < i; ++k) b[k] -= L[i + k * d] * b[i];
   }
 }
 
-}  // namespace gasg21::kernels::GASG21_SET
+template <uword D, class T>
+T update(T* L, uword d_, T weight, T* z, uword from) {
+  const uword d = D ? D : d_;
+  const T t0 = 1 / weight;
+  T sum = 0, before = t0;  // t = t0 + sum of p^2 / D
+  GASG21_UNROLL
+  for (uword j = from; j < d; ++j) {
+    T* column = L + j * d;
+    const T p = z[j], scaled = p * column[j];
+    sum += p * scaled;
+    const T t = t0 + sum, inverse = 1 / t, beta = scaled * inverse, ratio = before * inverse;
+    column[j] *= ratio;
+    before = t;
+    z[j] = t0 * beta;
+    GASG21_UNROLL
+    for (uword i = j + 1; i < d; ++i) {
+      const T old = column[i];
+      column[i] = ratio * old + beta * z[i];  // old + beta * (the new z) would cancel
+      z[i] -= p * old;
+    }
+  }
+  return sum * (t0 / before);
+}
+
+/// A copy of b in registers while `work(copy)` is at it.
+template <uword D, class T, class Work>
+auto in_registers(T* b, Work&& work) {
+  if constexpr (D == 0) {
+    return work(b);
+  } else {
+    T own[D];
+    for (uword c = 0; c < D; ++c) own[c] = b[c];
+    const auto result = work(own);
+    for (uword c = 0; c < D; ++c) b[c] = own[c];
+    return result;
+  }
+}
+
+/// Calls work(D) with D = d as a constant for up to 10 columns, else with 0.
+template <uword D = 1, class Work>
+auto with_columns(uword d, Work&& work) {
+  if (d == D) return work(std::integral_constant<uword, D>{});
+  if constexpr (D < 10) return with_columns<D + 1>(d, work);
+  return work(std::integral_constant<uword, 0>{});
+}
+
+}  // namespace detail
+
+template <class T>
+T ldl(T* G, uword d) {
+  if (d >= many_columns) return ldl_kernels<T>().factor(G, d);
+  return detail::with_columns(d, [&](auto D) { return detail::ldl<decltype(D)::value>(G, d); });
+}
+
+template <class T>
+T ldl_forward(const T* L, uword d, T* b) {
+  return detail::with_columns(d, [&](auto D) {
+    return detail::in_registers<decltype(D)::value>(
+        b, [&](T* own) { return detail::forward<decltype(D)::value>(L, d, own); });
+  });
+}
+
+template <class T>
+void ldl_backward(const T* L, uword d, T* b) {
+  detail::with_columns(d, [&](auto D) {
+    return detail::in_registers<decltype(D)::value>(
+        b, [&](T* own) { return detail::backward<decltype(D)::value>(L, d, own), 0; });
+  });
+}
+
+template <class T>
+void ldl_solve(const T* G, uword d, T* b) {
+  if (d >= many_columns) return ldl_kernels<T>().solve(G, d, b);
+  detail::with_columns(d, [&](auto D) {
+    return detail::in_registers<decltype(D)::value>(b, [&](T* own) {
+      detail::forward<decltype(D)::value>(G, d, own);
+      for (uword c = 0; c < d; ++c) own[c] *= G[c + c * d];
+      detail::backward<decltype(D)::value>(G, d, own);
+      return 0;
+    });
+  });
+}
+
+template <class T>
+T ldl_update(T* L, uword d, T weight, T* z, uword from) {
+  if (from > 0) return detail::update<0>(L, d, weight, z, from);
+  return detail::with_columns(d, [&](auto D) {
+    return detail::in_registers<decltype(D)::value>(
+        z, [&](T* own) { return detail::update<decltype(D)::value>(L, d, weight, own, 0); });
+  });
+}
+
+}  // namespace gasg21::kernels

@@ -23,10 +23,7 @@ struct BlockTable {
     else
       residual_of_many<T>(U, n_blocks, d, w, x, e, r, q, products);
   }
-  static void carry(T* U, uword n_blocks, uword d, const Move<T>& move) {
-    carry_out<T>(U, n_blocks, d, move);
-  }
-  static constexpr TrackedBasisKernels<T> kernels{sums, residual, carry};
+  static constexpr TrackedBasisKernels<T> kernels{sums, residual, carry_out<T>};
 };
 
 /// Those for up to D columns are made for their number.

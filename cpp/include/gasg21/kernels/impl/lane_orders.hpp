@@ -1,10 +1,10 @@
-// Vectors of one register, for each instruction set.
+// The tables and intrinsics that simd.hpp of an instruction set needs.
 #pragma once
 
 #include <cstring>
 #include <utility>
 
-#include "gasg21/kernels/dispatch.hpp"
+#include "gasg21/kernels/compiler.hpp"
 #include "gasg21/support/aligned.hpp"
 
 #if GASG21_X86
@@ -14,8 +14,8 @@
 
 namespace gasg21::kernels {
 
-/// For each set of lanes of a register, given by bits: where the 32-bit parts of these lanes are,
-/// one after the other. Lanes have Width such parts, and there are Lanes of them.
+/// How to move some lanes of a register to its front: row `bits` lists the 32-bit parts of the
+/// lanes whose bits are set. A register has `Lanes` lanes of `Width` parts.
 template <int Lanes, int Width>
 struct LaneOrders {
   alignas(32) std::int32_t parts[1 << Lanes][Lanes * Width] = {};
@@ -33,7 +33,3 @@ inline constexpr LaneOrders<Lanes, Width> lane_orders{};
 
 }  // namespace gasg21::kernels
 #endif
-
-#define GASG21_KERNELS "gasg21/kernels/impl/simd.hpp"
-#include "gasg21/kernels/for_each_set.hpp"
-#undef GASG21_KERNELS
