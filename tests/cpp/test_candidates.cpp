@@ -1,5 +1,6 @@
 // seeding.hpp: candidates lie where the clusters are, and the selection is the literal greedy one.
 #include <gasg21/seeding/candidates.hpp>
+#include <gasg21/seeding/selection.hpp>
 #include <map>
 
 #include "instruction_sets.hpp"

@@ -1,4 +1,5 @@
 // k_subspaces.hpp: each vector moves the nearest subspace as a tracker would, and no other.
+#include <gasg21/fit/assign.hpp>
 #include <gasg21/k_subspaces.hpp>
 #include <gasg21/metric.hpp>
 #include <gasg21/run.hpp>
