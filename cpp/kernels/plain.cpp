@@ -11,9 +11,7 @@ namespace gasg21::kernels {
   template void add_times<T>(const T*, uword, uword, const T*, T sign, T*);      \
   template void gram<T>(const T*, uword, uword, T*);                             \
   template void gather_rows<T>(const T*, uword, uword, const uword*, uword, T*); \
-  template void add_outer<T>(T*, uword, uword, const T*, const T*);              \
-  template T cholesky<T>(T*, uword);                                             \
-  template void cholesky_solve<T>(const T*, uword, T*);
+  template void add_outer<T>(T*, uword, uword, const T*, const T*);
 
 GASG21_INSTANTIATE(double)
 GASG21_INSTANTIATE(float)

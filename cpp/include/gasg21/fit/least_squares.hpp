@@ -9,6 +9,7 @@
 #include "gasg21/data/observation.hpp"
 #include "gasg21/geometry/jacobi_svd.hpp"
 #include "gasg21/kernels/plain.hpp"
+#include "gasg21/kernels/small_solve.hpp"
 #include "gasg21/support/config.hpp"
 
 namespace gasg21 {
@@ -42,7 +43,7 @@ class LeastSquares {
       kernels::gather_rows(U.memptr(), U.n_rows, d, x.rows(), k, gathered_.memptr());
       A = gathered_.memptr();
       kernels::gram(A, k, d, G_.memptr());
-      use_svd_ = kernels::cholesky(G_.memptr(), d) < std::sqrt(eps);
+      use_svd_ = kernels::ldl(G_.memptr(), d) < std::sqrt(eps);
       if (use_svd_ && !decompose(A, k, d)) return Solved::rank_deficient;
     }
     fit(A, x);
@@ -77,7 +78,7 @@ class LeastSquares {
       q = svd_.V * (q / svd_.s);
     } else {
       kernels::transpose_times(A, k, d, b, q.memptr());
-      if (!full) kernels::cholesky_solve(G_.memptr(), d, q.memptr());  // full: G = I
+      if (!full) kernels::ldl_solve(G_.memptr(), d, q.memptr());  // full: G = I
     }
   }
 

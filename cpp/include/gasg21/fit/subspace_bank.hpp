@@ -88,7 +88,7 @@ class SubspaceBank {
     explicit Scratch(const SubspaceBank& bank)
         : r2(bank.size()),
           x(bank.n_),
-          sums_((bank.d_ * (bank.d_ + 1) / 2 + 2 * bank.d_) * lanes),
+          sums_((bank.d_ * (bank.d_ + 1) / 2 + bank.d_) * lanes),
           alone_(bank.size()) {}
     std::vector<T> r2;  // squared residuals, set by `fit_all`
     Observation<T> x;
@@ -122,7 +122,7 @@ class SubspaceBank {
         scratch.r2[k] = std::max(fit.r2[l], T(0));
         if (x.count() <= dimensions_[k]) {
           scratch.r2[k] = std::numeric_limits<T>::quiet_NaN();
-        } else if (!(fit.smallest[l] > worst_pivot * fit.largest[l])) {
+        } else if (!(fit.smallest_inverse[l] > worst_pivot * fit.largest_inverse[l])) {
           const T residual = exact_residual(k, scratch);
           scratch.r2[k] = residual * residual;
         }

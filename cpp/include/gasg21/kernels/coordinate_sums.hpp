@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "gasg21/kernels/dispatch.hpp"
@@ -74,7 +75,7 @@ const CoordinateSumKernels<T>& coordinate_sum_kernels() {
 }  // namespace gasg21::kernels
 
 #if !defined(GASG21_COMPILED_KERNELS)
-#include "gasg21/kernels/impl/simd_of_each_set.hpp"
+#include "gasg21/kernels/impl/ldl_lanes_of_each_set.hpp"
 #define GASG21_KERNELS "gasg21/kernels/impl/coordinate_sums.hpp"
 #include "gasg21/kernels/impl/for_each_set.hpp"
 #undef GASG21_KERNELS

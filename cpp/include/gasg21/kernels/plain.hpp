@@ -48,15 +48,6 @@ void gather_rows(const T* U, uword n, uword d, const uword* rows, uword count, T
 template <class T>
 void add_outer(T* U, uword n, uword d, const T* s, const T* v);
 
-/// Cholesky factor of the lower triangle of G in place, L L' = G. Returns the smallest pivot over
-/// the largest, or 0 when a pivot is not positive (G is then destroyed).
-template <class T>
-T cholesky(T* G, uword d);
-
-/// b := (L L')^-1 b.
-template <class T>
-void cholesky_solve(const T* L, uword d, T* b);
-
 }  // namespace gasg21::kernels
 
 #if !defined(GASG21_COMPILED_KERNELS)

@@ -13,8 +13,8 @@ namespace gasg21::kernels {
 
 template <class T>
 struct SampleSumKernels {
-  /// out_j = |L^-1 w_j|^2 for the columns w_j of W (d x m). L is lower triangular, with the
-  /// inverses of its diagonal on the diagonal. `scratch` has d blocks of 8.
+  /// out_j = w_j'G^-1 w_j for the columns w_j of W (d x m), where L holds the factors that `ldl`
+  /// leaves of G: L below the diagonal, 1 / D on it. `scratch` has d blocks of 8.
   void (*lengths)(const T* W, uword d, uword m, const double* L, double* out, double* scratch);
   /// The upper triangle of G = sum_j weight_j w_j w_j', d x d; `scratch` has d + d (d + 1) / 2
   /// blocks of 8.

@@ -24,14 +24,15 @@ struct ObservedEntries {
 /// What a panel leaves of a sample, one lane per subspace.
 template <class T>
 struct PanelFit {
-  T r2[block_rows<T>];                                // |x - U w|^2
-  T smallest[block_rows<T>], largest[block_rows<T>];  // pivots of G = U_Omega'U_Omega
+  T r2[block_rows<T>];  // |x - U w|^2
+  // The inverse pivots of G = U_Omega'U_Omega. None is negative if G is positive definite.
+  T smallest_inverse[block_rows<T>], largest_inverse[block_rows<T>];
 };
 
 template <class T>
 struct SubspaceBankKernels {
   /// `absent` [c][l] is 1 for columns that a subspace has not got, which are 0, or null; `scratch`
-  /// has d (d + 1) / 2 + 2 d cache lines.
+  /// has d (d + 1) / 2 + d cache lines.
   void (*fit)(const T* panel, uword d, const ObservedEntries<T>& x, const T* absent,
               PanelFit<T>& result, T* scratch);
 };
@@ -47,7 +48,7 @@ const SubspaceBankKernels<T>& subspace_bank_kernels(uword d) {
 }  // namespace gasg21::kernels
 
 #if !defined(GASG21_COMPILED_KERNELS)
-#include "gasg21/kernels/impl/simd_of_each_set.hpp"
+#include "gasg21/kernels/impl/ldl_lanes_of_each_set.hpp"
 #define GASG21_KERNELS "gasg21/kernels/impl/subspace_bank.hpp"
 #include "gasg21/kernels/impl/for_each_set.hpp"
 #undef GASG21_KERNELS

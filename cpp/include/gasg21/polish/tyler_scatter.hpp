@@ -6,8 +6,8 @@
 #include <functional>
 #include <utility>
 
-#include "gasg21/kernels/plain.hpp"
 #include "gasg21/kernels/sample_sums.hpp"
+#include "gasg21/kernels/small_solve.hpp"
 #include "gasg21/polish/sample_fits.hpp"
 #include "gasg21/support/aligned.hpp"
 #include "gasg21/support/config.hpp"
@@ -73,8 +73,7 @@ struct Scatter {
       for (uword j = 0; j < fits.count.n_elem; ++j) fits.omega[j] = fits.is_used(j) ? 1 : 0;
       return;
     }
-    arma::mat L = factor();
-    L.diag() = 1 / L.diag();
+    const arma::mat L = factor();
     Aligned<double> scratch(d * kernels::block_rows<double>);
     kernels::sample_sum_kernels<T>().lengths(fits.W.memptr(), d, fits.W.n_cols, L.memptr(),
                                              fits.omega.memptr(), scratch.data());
@@ -84,13 +83,13 @@ struct Scatter {
   }
 
  private:
-  /// The Cholesky factor of C, with the smallest ridge that makes C positive definite.
+  /// The factors of C = L D L' (see kernels::ldl), with as little on its diagonal as it takes.
   arma::mat factor() const {
     const double unit = arma::trace(C) / double(C.n_rows);
     for (double ridge = 1e-14; ridge < 1; ridge *= 100) {
       arma::mat L = C;
       L.diag() += ridge * unit;
-      if (kernels::cholesky(L.memptr(), L.n_rows) > 0) return L;
+      if (kernels::ldl(L.memptr(), L.n_rows) > 0) return L;
     }
     throw NumericalError("the scatter of the weights is not positive definite");
   }

@@ -1,6 +1,7 @@
 // All kernels for one instruction set; included once for each set.
 // clang-format off: the others use the first
 #include "gasg21/kernels/impl/simd.hpp"
+#include "gasg21/kernels/impl/ldl_lanes.hpp"
 #include "gasg21/kernels/impl/ldl_many_columns.hpp"
 #include "gasg21/kernels/impl/observe.hpp"
 #include "gasg21/kernels/impl/row_major_basis.hpp"

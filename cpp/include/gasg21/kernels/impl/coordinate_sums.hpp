@@ -132,37 +132,6 @@ GASG21_INLINE void add_all(const CoordinateTileSums<T>& tile, const SampleGroup<
   for (; q < n_moments; ++q) add_registers<T, 0, 1>(tile, group, 0, q);
 }
 
-/// Solves eight systems A x = b at once, one a lane, by A = L D L'; A is given by its lower
-/// triangle, packed by columns, [p][lane]. Leaves x in place of b. A lane counts only where all
-/// pivots, which stay on the diagonal, are positive.
-GASG21_INLINE void solve_lanes(double* A, double* b, uword d) {
-  using P = Pack<double>;
-  constexpr uword L = 8, lanes = bytes / sizeof(double);
-  for (uword l = 0; l < L; l += lanes) {
-    double* column = A + l;
-    for (uword c = 0; c < d; column += (d - c) * L, ++c) {
-      const P reciprocal = broadcast<P>(1.0) / load<P>(column), y = load<P>(b + l + c * L);
-      double* next = column + (d - c) * L;
-      for (uword r = c + 1; r < d; next += (d - r) * L, ++r) {
-        const P entry = load<P>(column + (r - c) * L) * reciprocal;
-        for (uword s = r; s < d; ++s) {
-          double* at = next + (s - r) * L;
-          store(at, load<P>(at) - load<P>(column + (s - c) * L) * entry);
-        }
-        double* at = b + l + r * L;
-        store(at, load<P>(at) - y * entry);
-      }
-    }
-    for (uword c = d; c-- > 0;) {
-      column -= (d - c) * L;
-      P sum = load<P>(b + l + c * L);  // D y - (L D)' x
-      for (uword r = c + 1; r < d; ++r)
-        sum = sum - load<P>(column + (r - c) * L) * load<P>(b + l + r * L);
-      store(b + l + c * L, sum / load<P>(column));
-    }
-  }
-}
-
 template <class T>
 struct RowTable {
   static void note(const T* x, uword n_rows, const T* U, uword stride, uword d,
@@ -184,23 +153,32 @@ struct RowTable {
     add_all(tile, group);
   }
   static void solve(const T* sums, uword n_rows, uword d, double ridge, T* x, double* scratch) {
-    constexpr uword L = 8;
-    const uword packed = d * (d + 1) / 2;
-    double *A = scratch, *b = A + packed * L, trace[L] = {}, smallest[L];
+    constexpr uword L = block_rows<double>, lanes = bytes / sizeof(double);
+    const uword packed = packed_row(d);
+    double *G = scratch, *b = G + packed * L, trace[L] = {}, smallest[L], largest[L];
     std::fill(scratch, scratch + (packed + d) * L, 0.0);
-    for (uword l = 0; l < n_rows; ++l)
-      for (uword p = 0; p < packed + d; ++p) A[p * L + l] = double(sums[l * (packed + d) + p]);
-    for (uword c = 0, p = 0; c < d; p += d - c, ++c)
-      for (uword l = 0; l < L; ++l) trace[l] += A[p * L + l];
-    for (uword c = 0, p = 0; c < d; p += d - c, ++c)
-      for (uword l = 0; l < L; ++l) A[p * L + l] += ridge * trace[l];
-    solve_lanes(A, b, d);
-    for (uword l = 0; l < L; ++l) smallest[l] = trace[l];
-    for (uword c = 0, p = 0; c < d; p += d - c, ++c)
-      for (uword l = 0; l < L; ++l)  // false for NaN as well
-        smallest[l] = A[p * L + l] > 0 ? std::min(smallest[l], A[p * L + l]) : 0.0;
-    for (uword l = 0; l < n_rows; ++l)
-      for (uword c = 0; c < d; ++c) x[l * d + c] = smallest[l] > 0 ? T(b[c * L + l]) : T(0);
+    for (uword l = 0; l < n_rows; ++l) {  // from packed by columns to packed by rows
+      const T* from = sums + l * (packed + d);
+      for (uword c = 0; c < d; ++c) {
+        double* to = G + (packed_row(c) + c) * L + l;
+        for (uword r = c; r < d; to += ++r * L) *to = double(*from++);
+      }
+      for (uword c = 0; c < d; ++c) b[c * L + l] = double(*from++);
+    }
+    for (uword c = 0; c < d; ++c)
+      for (uword l = 0; l < L; ++l) trace[l] += G[(packed_row(c) + c) * L + l];
+    for (uword c = 0; c < d; ++c)
+      for (uword l = 0; l < L; ++l) G[(packed_row(c) + c) * L + l] += ridge * trace[l];
+    for (uword l = 0; l < L; l += lanes) {
+      ldl_lanes<double, 0>(d, G + l, b + l, nullptr);
+      ldl_lanes_backward(d, G + l, b + l);
+    }
+    inverse_pivot_range(d, G, smallest, largest);
+    for (uword l = 0; l < n_rows; ++l) {
+      const bool positive = trace[l] > 0 && smallest[l] > 0 &&  // false for NaN as well
+                            largest[l] <= std::numeric_limits<double>::max();
+      for (uword c = 0; c < d; ++c) x[l * d + c] = positive ? T(b[c * L + l]) : T(0);
+    }
   }
   static constexpr CoordinateSumKernels<T> kernels{note, add, solve};
 };

@@ -73,36 +73,4 @@ void add_outer(T* U, uword n, uword d, const T* s, const T* v) {
   }
 }
 
-template <class T>
-T cholesky(T* G, uword d) {
-  T smallest = 0, largest = 0;
-  for (uword j = 0; j < d; ++j) {
-    T pivot = G[j + j * d];
-    for (uword k = 0; k < j; ++k) pivot -= G[j + k * d] * G[j + k * d];
-    if (!(pivot > 0)) return 0;
-    smallest = j == 0 ? pivot : std::min(smallest, pivot);
-    largest = std::max(largest, pivot);
-    const T diagonal = std::sqrt(pivot);
-    G[j + j * d] = diagonal;
-    for (uword i = j + 1; i < d; ++i) {
-      T entry = G[i + j * d];
-      for (uword k = 0; k < j; ++k) entry -= G[i + k * d] * G[j + k * d];
-      G[i + j * d] = entry / diagonal;
-    }
-  }
-  return smallest / largest;
-}
-
-template <class T>
-void cholesky_solve(const T* L, uword d, T* b) {
-  for (uword i = 0; i < d; ++i) {
-    for (uword k = 0; k < i; ++k) b[i] -= L[i + k * d] * b[k];
-    b[i] /= L[i + i * d];
-  }
-  for (uword i = d; i-- > 0;) {
-    for (uword k = i + 1; k < d; ++k) b[i] -= L[k + i * d] * b[k];
-    b[i] /= L[i + i * d];
-  }
-}
-
 }  // namespace gasg21::kernels

@@ -43,8 +43,8 @@ struct SampleTable {
         P sum = P{};
         for (uword c = 0; c < d; ++c) {  // all that follow at once: a single chain would wait
           const double* column = L + c * d;
-          const P z = load<P>(block + c * sample_block + l) * broadcast<P>(column[c]);
-          sum += z * z;
+          const P z = load<P>(block + c * sample_block + l);
+          sum += z * z * broadcast<P>(column[c]);
           for (uword i = c + 1; i < d; ++i) {
             double* at = block + i * sample_block + l;
             store(at, load<P>(at) - z * broadcast<P>(column[i]));

@@ -2,9 +2,6 @@
 
 namespace gasg21::kernels::GASG21_SET {
 
-/// Where row c of the lower triangle of G begins, packed by rows.
-GASG21_INLINE constexpr uword packed_row(uword c) { return c * (c + 1) / 2; }
-
 /// The products of the columns i, i + 1, ... (R of them) with j, j + 1, ... (C), and, on the
 /// diagonal (i = j), their moments with x, for one register of lanes.
 template <class T, uword R, uword C, bool Diagonal, bool Full>
@@ -71,40 +68,6 @@ GASG21_INLINE void sum_panel(const T* panel, uword d, const ObservedEntries<T>& 
   }
 }
 
-/// 1 - b'G^-1 b by G = L D L', for one register of lanes. Leaves the pivots D on the diagonal of G;
-/// `inverse` is scratch.
-template <class T, uword D>
-GASG21_INLINE Pack<T> solve_panel(uword d_, T* G, T* b, T* inverse, const T* absent) {
-  using P = Pack<T>;
-  constexpr uword L = block_rows<T>;
-  const uword d = D ? D : d_;
-  const P one = broadcast<P>(T(1)), first = load<P>(G);
-  P r2 = one;
-  for (uword c = 0; c < d; ++c) {
-    T* row = G + packed_row(c) * L;
-    P pivot = load<P>(row + c * L), moment = load<P>(b + c * L);
-    if (absent) pivot += first * load<P>(absent + c * L);
-    for (uword a = 0; a < c; ++a) {  // row c of L D
-      const T* above = G + packed_row(a) * L;
-      P entry = load<P>(row + a * L);
-      for (uword e = 0; e < a; ++e) entry = entry - load<P>(row + e * L) * load<P>(above + e * L);
-      store(row + a * L, entry);
-    }
-    for (uword a = 0; a < c; ++a) {  // of L
-      const P entry = load<P>(row + a * L), scaled = entry * load<P>(inverse + a * L);
-      store(row + a * L, scaled);
-      pivot = pivot - scaled * entry;
-      moment = moment - scaled * load<P>(b + a * L);
-    }
-    const P reciprocal = one / pivot;
-    store(row + c * L, pivot);
-    store(b + c * L, moment);
-    store(inverse + c * L, reciprocal);
-    r2 = r2 - moment * moment * reciprocal;
-  }
-  return r2;
-}
-
 template <class T, uword D>
 struct BankTable {
   static constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T);
@@ -123,22 +86,13 @@ struct BankTable {
         }
       } else {
         sum_panel<T, D, false>(panel + l, d, x, G + l, b + l);
-        r2 = solve_panel<T, D>(d, G + l, b + l, b + d * L + l, absent ? absent + l : nullptr);
+        r2 = ldl_lanes<T, D>(d, G + l, b + l, absent ? absent + l : nullptr);
       }
       store(result.r2 + l, r2);
     }
-    find_pivots(d, x.full, G, result);
-  }
-
-  static GASG21_INLINE void find_pivots(uword d, bool full, const T* G, PanelFit<T>& result) {
-    for (uword l = 0; l < L; ++l) result.smallest[l] = result.largest[l] = full ? T(1) : G[l];
-    for (uword c = 1; c < (full ? 0 : d); ++c) {
-      const T* pivot = G + (packed_row(c) + c) * L;
-      for (uword l = 0; l < L; ++l) {
-        result.smallest[l] = std::min(result.smallest[l], pivot[l]);
-        result.largest[l] = std::max(result.largest[l], pivot[l]);
-      }
-    }
+    if (!x.full) return inverse_pivot_range(d, G, result.smallest_inverse, result.largest_inverse);
+    std::fill(result.smallest_inverse, result.smallest_inverse + L, T(1));
+    std::fill(result.largest_inverse, result.largest_inverse + L, T(1));
   }
 
   static constexpr SubspaceBankKernels<T> kernels{fit};
