@@ -83,7 +83,8 @@ struct Scatter {
   }
 
  private:
-  /// The factors of C = L D L' (see kernels::ldl), with as little on its diagonal as it takes.
+  /// The factors of C = L D L' (see kernels::ldl), with the smallest ridge that makes C positive
+  /// definite.
   arma::mat factor() const {
     const double unit = arma::trace(C) / double(C.n_rows);
     for (double ridge = 1e-14; ridge < 1; ridge *= 100) {
