@@ -25,6 +25,9 @@ struct AnyStep {
   }
 };
 
+/// What Python passes for a rule.
+using Rule = decltype(AnyStep::rule);
+
 /// As for the rules themselves.
 inline AnyStep rule_after_fit(const AnyStep& stream_rule, const AnyStep& current, double angle) {
   if (const auto* adaptive = std::get_if<AdaptiveStep>(&stream_rule.rule))
@@ -151,5 +154,8 @@ struct AnyMetric {
     return std::visit([&](const auto& m) { return m.step(g, eta, v); }, metric);
   }
 };
+
+/// What Python passes for a metric.
+using Metric = decltype(AnyMetric::metric);
 
 }  // namespace gasg21::bindings

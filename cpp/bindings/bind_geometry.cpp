@@ -12,7 +12,7 @@ namespace gasg21::bindings {
 namespace {
 
 template <class T>
-void bind_for(py::module_& m) {
+void bind_geometry_in(py::module_& m) {
   m.def(
       "largest_angle",
       [](const py::array_t<T>& A, const py::array_t<T>& B) {
@@ -44,8 +44,8 @@ void bind_for(py::module_& m) {
 }  // namespace
 
 void bind_geometry(py::module_& m) {
-  bind_for<double>(m);
-  bind_for<float>(m);
+  bind_geometry_in<double>(m);
+  bind_geometry_in<float>(m);
 }
 
 }  // namespace gasg21::bindings

@@ -17,11 +17,10 @@ namespace gasg21::bindings {
 namespace {
 
 template <class T>
-void bind_class(py::module_& m, const char* name) {
+void bind_k_subspaces_in(py::module_& m, const char* name) {
   using Class = PyKSubspaces<T>;
-  using Metric = decltype(AnyMetric::metric);
-  const auto given_start = [](const py::list& subspaces, const typename Class::Rule& rule,
-                              std::uint64_t seed, const Metric& metric) {
+  const auto given_start = [](const py::list& subspaces, const Rule& rule, std::uint64_t seed,
+                              const Metric& metric) {
     return std::make_unique<Class>(
         typename Class::Core(copy_bases<T>(subspaces), AnyStep{rule}, seed, AnyMetric{metric}));
   };
@@ -95,8 +94,8 @@ py::array first_of(const py::list& subspaces) {
 }  // namespace
 
 void bind_k_subspaces(py::module_& m) {
-  bind_class<double>(m, "KSubspaces64");
-  bind_class<float>(m, "KSubspaces32");
+  bind_k_subspaces_in<double>(m, "KSubspaces64");
+  bind_k_subspaces_in<float>(m, "KSubspaces32");
   m.def(
       "assign",
       [](const py::list& subspaces, const py::object& samples, const py::object& mask,

@@ -19,8 +19,6 @@ namespace gasg21::bindings {
 
 namespace {
 
-using Rule = decltype(AnyStep::rule);
-
 /// How the tracker is composed, and where it starts.
 struct TrackerChoice {
   AnyStep rule, stream_rule;
@@ -74,8 +72,8 @@ py::dict recover_in(const py::object& samples, const py::object& mask, uword n, 
 
 py::dict recover_any(const py::object& samples, const py::object& mask, uword n, uword d,
                      const Rule& rule, const Rule& stream_rule, const LossName& loss,
-                     const decltype(AnyMetric::metric)& metric, const py::object& init,
-                     const RecoverOptions& options, const py::object& progress) {
+                     const Metric& metric, const py::object& init, const RecoverOptions& options,
+                     const py::object& progress) {
   const TrackerChoice choice{AnyStep{rule},     AnyStep{stream_rule}, AnyLoss(loss),
                              AnyMetric{metric}, options.seed,         init};
   return in_precision_of(values_of(samples), [&](auto zero) {
@@ -84,9 +82,8 @@ py::dict recover_any(const py::object& samples, const py::object& mask, uword n,
 }
 
 py::object start_any(const py::object& samples, const py::object& mask, uword n, uword d,
-                     const Rule& rule, const LossName& loss,
-                     const decltype(AnyMetric::metric)& metric, const py::object& init,
-                     std::uint64_t seed) {
+                     const Rule& rule, const LossName& loss, const Metric& metric,
+                     const py::object& init, std::uint64_t seed) {
   const TrackerChoice choice{AnyStep{rule},     AnyStep{rule}, AnyLoss(loss),
                              AnyMetric{metric}, seed,          init};
   return in_precision_of(values_of(samples), [&](auto zero) -> py::object {

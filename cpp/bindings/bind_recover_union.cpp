@@ -20,9 +20,6 @@ namespace gasg21::bindings {
 
 namespace {
 
-using Rule = decltype(AnyStep::rule);
-using Metric = decltype(AnyMetric::metric);
-
 /// How far to go: to the end, or only to where a fit or a stream starts.
 enum class Goal { fit, start_of_fit, start_of_stream };
 

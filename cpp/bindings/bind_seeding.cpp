@@ -57,7 +57,7 @@ class PySeeder {
 };
 
 template <class T>
-void bind_for(py::module_& m, const char* name) {
+void bind_seeder_in(py::module_& m, const char* name) {
   using Class = PySeeder<T>;
   const auto maker = [](Seeding seeding) {
     return [seeding](Class& self, const std::vector<uword>& dimensions, uword n_candidates,
@@ -83,8 +83,8 @@ void bind_for(py::module_& m, const char* name) {
 }  // namespace
 
 void bind_seeding(py::module_& m) {
-  bind_for<double>(m, "Seeder64");
-  bind_for<float>(m, "Seeder32");
+  bind_seeder_in<double>(m, "Seeder64");
+  bind_seeder_in<float>(m, "Seeder32");
 }
 
 }  // namespace gasg21::bindings

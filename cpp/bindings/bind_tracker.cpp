@@ -14,11 +14,9 @@ namespace gasg21::bindings {
 namespace {
 
 template <class T>
-void bind_for(py::module_& m, const char* name) {
+void bind_tracker_in(py::module_& m, const char* name) {
   using Class = PyTracker<T>;
   using Core = typename Class::Core;
-  using Rule = decltype(AnyStep::rule);
-  using Metric = decltype(AnyMetric::metric);
   const auto random_start = [](uword n, uword d, const Rule& rule, std::uint64_t seed,
                                const LossName& loss, const Metric& metric) {
     return std::make_unique<Class>(
@@ -64,8 +62,8 @@ void bind_tracker(py::module_& m) {
       "permutation",
       [](uword count, std::uint64_t seed) { return to_array(Random(seed).permutation(count)); },
       py::arg("count"), py::arg("seed"), "0 to count - 1 in random order.");
-  bind_for<double>(m, "Tracker64");
-  bind_for<float>(m, "Tracker32");
+  bind_tracker_in<double>(m, "Tracker64");
+  bind_tracker_in<float>(m, "Tracker32");
 }
 
 }  // namespace gasg21::bindings

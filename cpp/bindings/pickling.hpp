@@ -1,5 +1,5 @@
-// Pickling through gasg21._support.pickling.restore. pybind11's own way leaves an object without a value to
-// Python's older protocols, which ends the process.
+// Pickling through gasg21._support.pickling.restore. pybind11's own way leaves an object without a
+// value to Python's older protocols, which ends the process.
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -22,8 +22,7 @@ namespace gasg21::bindings {
 template <class T>
 class PyKSubspaces {
  public:
-  using Core = KSubspaces<T, AnyStep, AnyMetric>;
-  using Rule = decltype(AnyStep::rule);
+  using Core = KSubspaces<T, AnyStep, AnyMetric, AnyLoss>;
   static constexpr int schema = 2;  // of the pickled state; raise it when the fields change
 
   explicit PyKSubspaces(Core core) : core_(std::move(core)) {}

@@ -21,10 +21,11 @@ struct ClusterReport : StepReport {
 
 /// Each vector goes to the nearest of K trackers, which takes one step of its own: own dimension,
 /// own step rule, own metric.
-template <class T = double, class StepRule = AdaptiveStep, class Metric = CovarianceScaling>
+template <class T = double, class StepRule = AdaptiveStep, class Metric = CovarianceScaling,
+          class Loss = L21Loss>
 class KSubspaces {
  public:
-  using One = Tracker<T, StepRule, L21Loss, Metric>;
+  using One = Tracker<T, StepRule, Loss, Metric>;
   using value_type = T;
 
   /// Everything a stream needs to go on.
@@ -40,7 +41,7 @@ class KSubspaces {
              std::uint64_t seed = 0, const Metric& metric = {})
       : random_(seed), bank_(bases), scratch_(bank_) {
     for (uword k = 0; k < bases.size(); ++k) {
-      trackers_.emplace_back(std::move(bases[k]), rule, seed, L21Loss{}, metric);
+      trackers_.emplace_back(std::move(bases[k]), rule, seed, Loss{}, metric);
       keep_up(k);
     }
   }
@@ -171,9 +172,10 @@ class KSubspaces {
 };
 
 /// Lets a stream continue from subspaces that a fit found, with steps as long as each may be off.
-template <class T, class StepRule, class Metric>
-void continue_from(KSubspaces<T, StepRule, Metric>& stream, const std::vector<arma::Mat<T>>& bases,
-                   const arma::vec& estimated_angles, const StepRule& stream_rule) {
+template <class T, class StepRule, class Metric, class Loss>
+void continue_from(KSubspaces<T, StepRule, Metric, Loss>& stream,
+                   const std::vector<arma::Mat<T>>& bases, const arma::vec& estimated_angles,
+                   const StepRule& stream_rule) {
   std::vector<StepRule> rules;
   for (uword k = 0; k < stream.size(); ++k)
     rules.push_back(rule_after_fit(stream_rule, stream.tracker(k).rule(), estimated_angles[k]));

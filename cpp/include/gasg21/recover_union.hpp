@@ -49,6 +49,7 @@ class UnionRecoverer {
  public:
   using T = typename Stream::value_type;
   using One = typename Stream::One;
+  using Loss = std::decay_t<decltype(std::declval<One>().loss())>;
   using Rule = std::decay_t<decltype(std::declval<One>().rule())>;
   using Metric = std::decay_t<decltype(std::declval<One>().metric())>;
 
@@ -73,7 +74,7 @@ class UnionRecoverer {
     const Rule& rule = streaming ? stream_rule_ : fit_rule_;
     if (is_single(given)) {  // one subspace starts as GASG21 does: there is nothing to select
       Start random = Start::random;
-      begin_from(start_tracker<One>(data, dimensions_[0], rule, L21Loss{}, metric_, random,
+      begin_from(start_tracker<One>(data, dimensions_[0], rule, Loss{}, metric_, random,
                                     options_.seed, observer));
       return;
     }
@@ -190,7 +191,7 @@ class UnionRecoverer {
     options.polish = options_.polish;
     options.seed = options_.seed;
     options.n_threads = options_.n_threads;
-    Recoverer<One> one(start_tracker<One>(data, dimensions_[0], fit_rule_, L21Loss{}, metric_,
+    Recoverer<One> one(start_tracker<One>(data, dimensions_[0], fit_rule_, Loss{}, metric_,
                                           Start::random, options_.seed, observer),
                        dimensions_[0], options);
     one.run(data, observer);
