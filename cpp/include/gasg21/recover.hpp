@@ -12,6 +12,7 @@
 #include "gasg21/fit/projector.hpp"
 #include "gasg21/geometry/grassmann.hpp"
 #include "gasg21/geometry/jacobi_svd.hpp"
+#include "gasg21/geometry/products.hpp"
 #include "gasg21/polish/polisher.hpp"
 #include "gasg21/recovery/dimension.hpp"
 #include "gasg21/recovery/report.hpp"
@@ -182,7 +183,7 @@ class Recoverer {
     double moved = polisher.update(threads);
     arma::Mat<T> kept = polisher.basis();
     if (trimmed) {
-      kept *= arma::conv_to<arma::Mat<T>>::from(leading(polisher.scatter().C));
+      kept = product(kept, arma::conv_to<arma::Mat<T>>::from(leading(polisher.scatter().C)));
       moved = largest_angle(basis_, kept);  // the other directions never settle
     }
     basis_ = std::move(kept);
@@ -201,7 +202,8 @@ class Recoverer {
   /// The standard error over the leading directions alone.
   double error_of_leading(const Polisher<T>& polisher) const {
     const arma::mat V = leading(polisher.scatter().C);
-    return standard_error(arma::mat(V.t() * polisher.information() * V), polisher.basis().n_rows);
+    const arma::mat kept = transposed_product(V, product(polisher.information(), V));
+    return standard_error(kept, polisher.basis().n_rows);
   }
 
   arma::Mat<T> first_columns() const {

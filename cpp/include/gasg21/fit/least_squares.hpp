@@ -8,6 +8,7 @@
 
 #include "gasg21/data/observation.hpp"
 #include "gasg21/geometry/jacobi_svd.hpp"
+#include "gasg21/geometry/products.hpp"
 #include "gasg21/kernels/plain.hpp"
 #include "gasg21/kernels/small_solve.hpp"
 #include "gasg21/support/config.hpp"
@@ -75,7 +76,7 @@ class LeastSquares {
   void solve_for(const T* A, bool full, uword k, uword d, const T* b, arma::Col<T>& q) const {
     if (!full && use_svd_) {
       kernels::transpose_times(svd_.P.memptr(), k, d, b, q.memptr());
-      q = svd_.V * (q / svd_.s);
+      q = product(svd_.V, arma::Mat<T>(q / svd_.s));
     } else {
       kernels::transpose_times(A, k, d, b, q.memptr());
       if (!full) kernels::ldl_solve(G_.memptr(), d, q.memptr());  // full: G = I

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gasg21/geometry/jacobi_svd.hpp"
+#include "gasg21/geometry/products.hpp"
 #include "gasg21/kernels/plain.hpp"
 #include "gasg21/support/config.hpp"
 #include "gasg21/support/error.hpp"
@@ -101,8 +102,8 @@ arma::Col<T> principal_angles(const arma::Mat<T>& A, const arma::Mat<T>& B) {
   require(A.n_rows == B.n_rows, "the bases have ", A.n_rows, " and ", B.n_rows,
           " rows; they must have the same number of rows");
   if (A.n_cols < B.n_cols) return principal_angles(B, A);
-  const arma::Mat<T> cosines = A.t() * B;
-  const arma::Mat<T> off = B - A * cosines;
+  const arma::Mat<T> cosines = transposed_product(A, B);
+  const arma::Mat<T> off = B - product(A, cosines);
   const arma::Col<T> c = singular_values(cosines), s = singular_values(off);
   arma::Col<T> angles(B.n_cols);
   for (uword i = 0; i < B.n_cols; ++i) {  // cosines descend: the last one belongs to s[0]

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "gasg21/geometry/products.hpp"
 #include "gasg21/kernels/plain.hpp"
 #include "gasg21/support/config.hpp"
 #include "gasg21/support/error.hpp"
@@ -36,7 +37,7 @@ ThinSvd<T> thin_svd(arma::Mat<T> A) {
   };
   // Bounds of rounding errors: of a dot product of n terms, and of a column relative to A.
   const T eps = std::numeric_limits<T>::epsilon();
-  const T orthogonal = eps * (4 + std::sqrt(T(n))), negligible = eps * arma::norm(A, "fro");
+  const T orthogonal = eps * (4 + std::sqrt(T(n))), negligible = eps * frobenius_norm(A);
   bool rotated = true;
   for (int sweep = 0; rotated; ++sweep) {
     if (sweep == 60) throw NumericalError("the singular value decomposition did not converge");
@@ -75,7 +76,7 @@ arma::Col<T> singular_values(const arma::Mat<T>& A) {
 /// The smallest eigenvalue of a symmetric matrix. A shift makes the matrix positive definite first,
 /// so the absolute error is about eps times its norm.
 inline double smallest_eigenvalue(arma::mat A) {
-  const double shift = arma::norm(A, "fro");
+  const double shift = frobenius_norm(A);
   A.diag() += shift;
   return singular_values(A)[A.n_rows - 1] - shift;
 }

@@ -10,6 +10,7 @@
 
 #include "gasg21/data/observation.hpp"
 #include "gasg21/geometry/grassmann.hpp"
+#include "gasg21/geometry/products.hpp"
 #include "gasg21/kernels/coordinate_sums.hpp"
 #include "gasg21/kernels/plain.hpp"
 #include "gasg21/polish/sample_fits.hpp"
@@ -219,8 +220,8 @@ void add_samples(const arma::Mat<T>& U, const Data& data, const SampleFits<T>& f
 /// Transforms C from the coordinates of `before` to those of U.
 template <class T>
 void rotate(Scatter& scatter, const arma::Mat<T>& before, const arma::Mat<T>& U) {
-  const arma::mat rotation = arma::conv_to<arma::mat>::from(before.t() * U);
-  scatter.C = rotation.t() * scatter.C * rotation;
+  const arma::mat rotation = arma::conv_to<arma::mat>::from(transposed_product(before, U));
+  scatter.C = transposed_product(rotation, product(scatter.C, rotation));
 }
 
 /// Solves the normal equations of each row of U in residual form (the plain form loses digits on

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "gasg21/geometry/grassmann.hpp"
+#include "gasg21/geometry/products.hpp"
 #include "gasg21/support/config.hpp"
 
 namespace gasg21 {
@@ -22,9 +23,9 @@ class Secant {
     if (from.empty() || !(angle < 0.2)) return;
     const arma::Mat<T> step = tangent(U, V), end = tangent(U, to);
     const arma::Mat<T> before = end - tangent(U, from), change = step - before;
-    const double toward = arma::dot(step, change), squared = arma::dot(change, change);
-    const double further =
-        toward > 0 ? (arma::dot(step, before) > 0 ? 1.0 : 0.0) : std::min(-toward / squared, 4.0);
+    const double toward = inner_product(step, change), squared = inner_product(change, change);
+    const double further = toward > 0 ? (inner_product(step, before) > 0 ? 1.0 : 0.0)
+                                      : std::min(-toward / squared, 4.0);
     if (!(further > 0)) return;
     arma::Mat<T> W = U + step + T(further) * (step - end);
     if (orthonormalize(W)) V = std::move(W);
@@ -33,8 +34,8 @@ class Secant {
  private:
   /// The direction from U to the subspace of A, to second order in the angle; orthogonal to U.
   static arma::Mat<T> tangent(const arma::Mat<T>& U, const arma::Mat<T>& A) {
-    const arma::Mat<T> projected = A * (A.t() * U);
-    return projected - U * (U.t() * projected);
+    const arma::Mat<T> projected = product(A, transposed_product(A, U));
+    return projected - product(U, transposed_product(U, projected));
   }
 
   arma::Mat<T> from_, to_;  // the previous step
