@@ -1,5 +1,8 @@
 // k_polish.hpp: the polish reaches the accuracy of the true members, the repair finds what is lost.
 #include <gasg21/polish/k_polisher.hpp>
+#include <gasg21/seeding/candidates.hpp>
+#include <gasg21/seeding/repair.hpp>
+#include <gasg21/seeding/seed_samples.hpp>
 
 #include "union_support.hpp"
 
