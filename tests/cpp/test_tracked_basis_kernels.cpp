@@ -1,5 +1,6 @@
-// block_kernels.hpp, observe.hpp and small_solve.hpp: each kernel equals the Armadillo expression
-// it stands for, for every instruction set, at every size around registers, tiles and chunks.
+// kernels/tracked_basis.hpp, row_major_basis.hpp, observe.hpp and small_solve.hpp: each kernel
+// equals its Armadillo expression, for every instruction set, at sizes around registers, tiles and
+// chunks.
 #include <cmath>
 #include <gasg21/kernels/observe.hpp>
 #include <gasg21/kernels/row_major_basis.hpp>
@@ -113,31 +114,31 @@ void for_cases(Act&& act) {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("sums carries out the step, then sums what is observed", T, double, float) {
+TEST_CASE_TEMPLATE("sums applies the step, then sums over the observed entries", T, double, float) {
   for_cases([](uword n, uword d, double missing) {
     const Case<T> c(n, d, missing);
-    for (const int kind : {0, 1, 2, 3}) {  // no step, with e = r, r - U y, r - back U z
+    for (const int kind : {0, 1, 2, 3}) {  // no step, with e = r, r - U y, r - y_over_z U z
       CAPTURE(kind);
       Blocks<T> U(c.U);
-      arma::Col<T> r = c.e;  // NaN where the vector before was not observed
+      arma::Col<T> r = c.e;  // NaN where the last vector was not observed
       if (kind > 0 && missing > 0) r.elem(arma::find(c.e > T(0.7))).fill(quiet_nan<T>);
       Aligned<T> e = padded(r);
       const Aligned<T> x = padded(c.x);
       arma::Mat<T> G(d, d, arma::fill::zeros), expected = c.U;
       arma::Col<T> b(d), direction = r;
       Aligned<T> scratch(kernels::sums_scratch<T>(d));
-      const T along = T(-0.125), across_by = T(0.5), scale = T(0.25),
-              back = T(kind == 3 ? 0.75 : 0);
-      const kernels::Move<T> move{
+      const T z_factor = T(-0.125), e_factor = T(0.5), scale = T(0.25),
+              y_over_z = T(kind == 3 ? 0.75 : 0);
+      const kernels::PendingStep<T> step{
           e.data(), c.v.memptr(), c.z.memptr(), kind == 2 ? c.y.memptr() : nullptr,
-          along,    across_by,    scale,        back};
-      if (kind > 0) direction = scale * (r - back * c.U * c.z);
+          z_factor, e_factor,     scale,        y_over_z};
+      if (kind > 0) direction = scale * (r - y_over_z * c.U * c.z);
       if (kind == 2) direction = scale * (r - c.U * c.y);
       direction.replace(quiet_nan<T>, T(0));
-      if (kind > 0) expected += (along * c.U * c.z + across_by * direction) * c.v.t();
-      const T across = kernels::tracked_basis_kernels<T>(d).sums(
-          U.memory.data(), U.count(), d, kind > 0 ? &move : nullptr, e.data(), x.data(), x.data(),
-          missing > 0 ? G.memptr() : nullptr, b.memptr(), scratch.data());
+      if (kind > 0) expected += (z_factor * c.U * c.z + e_factor * direction) * c.v.t();
+      const T xe = kernels::tracked_basis_kernels<T>(d).sums(
+          {U.memory.data(), U.count(), d, kind > 0 ? &step : nullptr, e.data(), x.data(), x.data(),
+           missing > 0 ? G.memptr() : nullptr, b.memptr(), scratch.data()});
       const double tolerance = rounding<T>(n + d);
       CHECK(distance(U.matrix(), expected) <= tolerance);
       CHECK(U.padding_is_zero());
@@ -147,12 +148,12 @@ TEST_CASE_TEMPLATE("sums carries out the step, then sums what is observed", T, d
       if (missing > 0)
         CHECK(distance<T>(arma::trimatl(G), arma::trimatl(seen.t() * seen)) <= 30 * tolerance);
       else
-        CHECK(std::abs(double(across - arma::dot(direction, c.x))) <= 8 * tolerance);
+        CHECK(std::abs(double(xe - arma::dot(direction, c.x))) <= 8 * tolerance);
     }
   });
 }
 
-TEST_CASE_TEMPLATE("carry does the step that sums does, to the bit", T, double, float) {
+TEST_CASE_TEMPLATE("apply takes the same step as sums, to the bit", T, double, float) {
   for_cases([](uword n, uword d, double missing) {
     const Case<T> c(n, d, missing);
     for (const T* y : {c.y.memptr(), static_cast<const T*>(nullptr)}) {
@@ -162,13 +163,13 @@ TEST_CASE_TEMPLATE("carry does the step that sums does, to the bit", T, double, 
       arma::Mat<T> G(d, d);
       arma::Col<T> b(d);
       Aligned<T> scratch(kernels::sums_scratch<T>(d));
-      kernels::Move<T> move{e.data(), c.v.memptr(), c.z.memptr(), y,
-                            T(-0.1),  T(0.4),       T(0.3),       T(0.2)};
+      kernels::PendingStep<T> step{e.data(), c.v.memptr(), c.z.memptr(), y,
+                                   T(-0.1),  T(0.4),       T(0.3),       T(0.2)};
       kernels::tracked_basis_kernels<T>(d).sums(
-          U.memory.data(), U.count(), d, &move, e.data(), x.data(), x.data(),
-          missing > 0 ? G.memptr() : nullptr, b.memptr(), scratch.data());
-      move.e = f.data();
-      kernels::tracked_basis_kernels<T>(d).carry(V.memory.data(), V.count(), d, move);
+          {U.memory.data(), U.count(), d, &step, e.data(), x.data(), x.data(),
+           missing > 0 ? G.memptr() : nullptr, b.memptr(), scratch.data()});
+      step.e = f.data();
+      kernels::tracked_basis_kernels<T>(d).apply(V.memory.data(), V.count(), d, step);
       CHECK(support::same_bits(U.matrix(), V.matrix()));
       CHECK(support::same_bits<T>(column(e, n), column(f, n)));
     }
@@ -197,8 +198,8 @@ TEST_CASE_TEMPLATE("residual is x - U w on Omega and NaN elsewhere", T, double, 
   });
 }
 
-TEST_CASE_TEMPLATE("observe counts, squares and copies; compact keeps what is observed", T, double,
-                   float) {
+TEST_CASE_TEMPLATE("observe counts, squares and copies; compact keeps the observed entries", T,
+                   double, float) {
   support::for_each_set([] {
     for (uword n = 1; n <= 70; ++n)
       for (const double missing : {0.0, 0.4, 1.0}) {
@@ -266,15 +267,16 @@ TEST_CASE_TEMPLATE("a chunk of which nothing is observed adds nothing", T, doubl
     arma::Mat<T> G(d, d, arma::fill::zeros);
     arma::Col<T> b(d);
     Aligned<T> scratch(kernels::sums_scratch<T>(d));
-    kernels::tracked_basis_kernels<T>(d).sums(U.memory.data(), U.count(), d, nullptr, e.data(),
-                                              x.data(), x.data(), G.memptr(), b.memptr(),
-                                              scratch.data());
+    kernels::tracked_basis_kernels<T>(d).sums({U.memory.data(), U.count(), d, nullptr, e.data(),
+                                               x.data(), x.data(), G.memptr(), b.memptr(),
+                                               scratch.data()});
     const arma::Mat<T> seen = c.U.rows(arma::find_finite(c.x));
     CHECK(distance<T>(arma::trimatl(G), arma::trimatl(seen.t() * seen)) <= 30 * rounding<T>(n));
   });
 }
 
-TEST_CASE_TEMPLATE("turn_all turns each row, and keeps what stands behind it", T, double, float) {
+TEST_CASE_TEMPLATE("multiply_all multiplies each row, and keeps the entries behind it", T, double,
+                   float) {
   support::for_each_set([] {
     Random random(21);
     for (uword d = 1; d <= 40; ++d) {
@@ -287,7 +289,7 @@ TEST_CASE_TEMPLATE("turn_all turns each row, and keeps what stands behind it", T
       Aligned<T> At(d * whole_blocks<T>(d), T(0));
       for (uword r = 0; r < d; ++r)
         for (uword c = 0; c < d; ++c) At[c + r * whole_blocks<T>(d)] = A(r, c);
-      kernels::turn_all(kernels::RowMemory<T>{memory.data(), n, d, stride, T(1)}, At.data());
+      kernels::multiply_all(kernels::RowMemory<T>{memory.data(), n, d, stride, T(1)}, At.data());
       for (uword i = 0; i < n; ++i) {
         const arma::Row<T> row(before.data() + i * stride, d), turned = row * A;
         CHECK(distance<T>(arma::Row<T>(memory.data() + i * stride, d), turned) <=
@@ -338,7 +340,7 @@ TEST_CASE_TEMPLATE(
   }
 }
 
-TEST_CASE_TEMPLATE("ldl solves what arma::solve solves, and tells a matrix that is not positive", T,
+TEST_CASE_TEMPLATE("ldl solves as arma::solve does, and detects a matrix that is not positive", T,
                    double, float) {
   support::for_each_set([] {
     Random random(5);

@@ -1,6 +1,6 @@
-// The basis that a tracker moves, for vectors of which few entries are observed: then only their
-// rows are read and written. Off Omega a geodesic step turns all rows alike, U_i (I - (1 - cos) v
-// v'), so that these turns are gathered in one small matrix: U = rows * A.
+// A tracked basis for vectors with few observed entries: an update reads and writes only their
+// rows. Off Omega a geodesic step multiplies every row by the same matrix I - (1 - cos(theta)) v
+// v'. These factors are collected in one small matrix A, so that U = rows * A.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace gasg21 {
 
-/// What a RowMajorBasis consists of, for resuming bit by bit. Empty = there is none.
+/// The state of a RowMajorBasis, for resuming with the same bits. Empty = there is none.
 template <class T>
 struct RowMajorState {
   arma::Mat<T> rows;        // d x n, one row of the basis per column
@@ -27,7 +27,7 @@ struct RowMajorState {
 template <class T>
 class RowMajorBasis {
  public:
-  /// Starts from U, n x d, as if it had last moved along e.
+  /// Starts from U, n x d, with e as the direction of the last step.
   RowMajorBasis(const arma::Mat<T>& U, const T* e)
       : RowMajorBasis(RowMajorState<T>{U.t(), arma::eye<arma::Mat<T>>(U.n_cols, U.n_cols),
                                        arma::eye<arma::Mat<T>>(U.n_cols, U.n_cols)},
@@ -41,7 +41,7 @@ class RowMajorBasis {
         inverse_(s.inverse),
         steps_(s.steps),
         z_(d_ + kernels::block_rows<T>),
-        turned_(d_) {
+        product_(d_) {
     for (uword i = 0; i < n_; ++i) {
       std::copy(s.rows.colptr(i), s.rows.colptr(i) + d_, row(i));
       row(i)[d_] = e[i];
@@ -58,49 +58,50 @@ class RowMajorBasis {
   /// n x d, orthonormal.
   arma::Mat<T> matrix() const {
     RowMajorBasis copy = *this;
-    copy.carry_out();
+    copy.apply_A();
     return copy.state().rows.t();
   }
 
   /// Entry i of the direction of the last step.
   T direction(uword i) const { return row(i)[d_ + 1] == T(number_) ? row(i)[d_] : T(0); }
 
-  /// The given rows, not turned by A, as blocks of the kernels, and the last direction on them;
-  /// zeros up to whole blocks. Meanwhile it fetches the vector `next` of n entries, unless null.
+  /// Copies the given rows, without A, to row blocks, and the last direction on them; zeros up to
+  /// whole blocks. Prefetches the vector `next` of n entries, unless null.
   void gather(const uword* at, uword count, T* blocks, T* e, const T* next) {
     kernels::gather(memory(), at, count, blocks, e, next);
   }
 
-  /// The weights in U of weights w in the rows that are not turned: w := A^-1 w.
-  void turn_weights(arma::Col<T>& w) {
+  /// Converts weights in rows without A to weights in U: w := A^-1 w.
+  void rotate_weights(arma::Col<T>& w) {
     multiply(inverse_, w.memptr());
-    std::copy(turned_.begin(), turned_.end(), w.begin());
+    std::copy(product_.begin(), product_.end(), w.begin());
   }
 
-  /// A step along the geodesic of direction e v' by the angle theta, Eq. (9), where e is given on
-  /// the rows `at` and zero elsewhere. False when it had to pass over all rows so soon after the
-  /// last time that this layout does not pay.
+  /// Moves along the geodesic of direction e v' by the angle theta, Eq. (9), where e is given on
+  /// the rows `at` and zero elsewhere. Returns false if A had to be applied to all rows so soon
+  /// after the last time that row blocks would be faster.
   bool move(const uword* at, uword count, const T* e, const arma::Col<T>& v, double theta) {
     const double half_sine = std::sin(theta / 2);
-    const T along = T(-2 * half_sine * half_sine), across = T(std::sin(theta)), cosine = 1 + along;
-    multiply(A_, v.memptr());  // A (I + along v v')
-    add_product(A_, along, turned_.data(), v.memptr());
+    const T cos_minus_1 = T(-2 * half_sine * half_sine), sine = T(std::sin(theta)),
+            cosine = 1 + cos_minus_1;
+    multiply(A_, v.memptr());  // A (I + cos_minus_1 v v')
+    add_product(A_, cos_minus_1, product_.data(), v.memptr());
     const uword steps = ++steps_;
     count_step();
     if (std::abs(cosine) < T(0.3)) {
-      carry_out();
-      for (uword c = 0; c < d_; ++c) z_[c] = across * v[c];
+      apply_A();
+      for (uword c = 0; c < d_; ++c) z_[c] = sine * v[c];
       kernels::add_rank_one(memory(), at, count, e, z_.data());
       return 2 * steps > d_;
     }
     for (uword c = 0; c < d_; ++c)  // z' = v' A^-1, of the A before
       z_[c] = kernels::short_dot(v.memptr(), inverse_.colptr(c), d_);
-    add_product(inverse_, -along / cosine, v.memptr(), z_.data());
-    for (uword c = 0; c < d_; ++c) z_[c] *= across / cosine;
+    add_product(inverse_, -cos_minus_1 / cosine, v.memptr(), z_.data());
+    for (uword c = 0; c < d_; ++c) z_[c] *= sine / cosine;
     kernels::add_rank_one(memory(), at, count, e, z_.data());
-    // A shrinks by cos(theta) along v. Beyond a condition of four it would cost digits.
+    // A shrinks by cos(theta) in direction v. Beyond a condition of four that would cost digits.
     if (!(kernels::dot(inverse_.memptr(), inverse_.memptr(), d_ * d_) > T(d_) + 15)) return true;
-    carry_out();
+    apply_A();
     return 2 * steps > d_;
   }
 
@@ -109,17 +110,17 @@ class RowMajorBasis {
   const T* row(uword i) const { return rows_.data() + i * stride_; }
   kernels::RowMemory<T> memory() { return {rows_.data(), n_, d_, stride_, T(number_)}; }
 
-  /// The number of the next step. They begin anew before T could not tell them apart.
+  /// Numbers the next step. Starts again before T can no longer tell the numbers apart.
   void count_step() {
     if (++number_ < 1'000'000) return;
     for (uword i = 0; i < n_; ++i) row(i)[d_ + 1] = 0;
     number_ = 1;
   }
 
-  /// turned_ = M v.
+  /// product_ = M v.
   void multiply(const arma::Mat<T>& M, const T* v) {
-    std::fill(turned_.begin(), turned_.end(), T(0));
-    kernels::add_times(M.memptr(), d_, d_, v, T(1), turned_.data());
+    std::fill(product_.begin(), product_.end(), T(0));
+    kernels::add_times(M.memptr(), d_, d_, v, T(1), product_.data());
   }
 
   /// M += factor a b'.
@@ -131,13 +132,13 @@ class RowMajorBasis {
     }
   }
 
-  /// A := I, its turns carried out in all rows.
-  void carry_out() {
+  /// Multiplies all rows by A, and sets A := I.
+  void apply_A() {
     const uword padded = whole_blocks<T>(d_);
     Aligned<T> At(d_ * padded, T(0));
     for (uword r = 0; r < d_; ++r)
       for (uword c = 0; c < d_; ++c) At[c + r * padded] = A_(r, c);
-    kernels::turn_all(memory(), At.data());
+    kernels::multiply_all(memory(), At.data());
     A_.eye();
     inverse_.eye();
     steps_ = 0;
@@ -146,9 +147,9 @@ class RowMajorBasis {
   uword n_, d_, stride_;
   Aligned<T> rows_;  // as kernels::RowMemory, and a row of zeros
   arma::Mat<T> A_, inverse_;
-  uword steps_;                // since A was I
-  std::uint32_t number_ = 1;   // of the last step
-  std::vector<T> z_, turned_;  // z with room for a cache line more
+  uword steps_;                 // since A was I
+  std::uint32_t number_ = 1;    // of the last step
+  std::vector<T> z_, product_;  // z with room for a cache line more
 };
 
 }  // namespace gasg21

@@ -1,7 +1,6 @@
-// The basis that a tracker moves, in the layout that is fastest for the vectors that come: in
-// blocks for the kernels, or by rows where little is observed. In blocks a geodesic step is noted
-// when it is decided and carried out when the basis is read for the next vector: one pass over
-// memory less.
+// The basis that a tracker moves, in the layout that suits its vectors: in row blocks, or row-major
+// where few entries are observed. In row blocks a geodesic step stays pending until the basis is
+// read for the next vector, which saves one pass over memory.
 #pragma once
 
 #include <algorithm>
@@ -20,18 +19,17 @@
 
 namespace gasg21 {
 
-/// What a TrackedBasis knows beyond the basis itself, for resuming bit by bit.
+/// The state of a TrackedBasis beside the basis itself, for resuming with the same bits.
 template <class T>
 struct BasisLayout {
-  RowMajorState<T> by_rows;  // empty = in blocks
-  std::int64_t streak = 0;   // vectors in a row that would have liked the other layout
-  std::vector<T> pull;       // U'e with the direction e of the last step, up to its own rounding
-                             // errors; empty = 0
+  RowMajorState<T> by_rows;  // empty = in row blocks
+  std::int64_t streak = 0;   // consecutive vectors that suit the other layout
+  std::vector<T> pull;       // U'e with the direction e of the last step, up to rounding; empty = 0
 };
 
-/// What r of a step is: NaN off Omega; without NaN; or, beyond that, such that what it has of U is
-/// no more than its rounding errors.
-enum class Rest { with_gaps, whole, whole_but_for_rounding };
+/// What is known of the residual r of a step. `with_gaps`: NaN off Omega. `whole`: no NaN.
+/// `orthogonal`: no NaN, and U'r is rounding error.
+enum class Residual { with_gaps, whole, orthogonal };
 
 template <class T>
 class TrackedBasis {
@@ -45,10 +43,10 @@ class TrackedBasis {
         v_(d_),
         z_(d_),
         y_(d_),
-        pull_(std::move(layout.pull)),
+        Ue_(std::move(layout.pull)),
         scratch_(kernels::sums_scratch<T>(d_)),
         streak_(std::clamp<std::int64_t>(layout.streak, -patience(), 7)) {
-    pull_.resize(d_, T(0));
+    Ue_.resize(d_, T(0));
     set(U);
     std::copy(e.begin(), e.end(), e_.begin());
     if (!layout.by_rows.rows.empty()) by_rows_.emplace(layout.by_rows, e_.data());
@@ -57,9 +55,9 @@ class TrackedBasis {
   uword n() const { return n_; }
   uword d() const { return d_; }
 
-  /// Goes on from another basis.
+  /// Replaces the basis.
   void set(const arma::Mat<T>& U) {
-    settle();
+    apply_pending();
     if (by_rows_) by_rows_.emplace(U, direction().memptr());
     for (uword c = 0; c < d_; ++c)
       for (uword i = 0; i < n_; ++i) blocks_[at(i, c)] = U(i, c);
@@ -67,7 +65,7 @@ class TrackedBasis {
 
   /// n x d, orthonormal.
   arma::Mat<T> matrix() const {
-    if (moving_) return settled().matrix();
+    if (pending_) return applied().matrix();
     if (by_rows_) return by_rows_->matrix();
     arma::Mat<T> U(n_, d_);
     for (uword c = 0; c < d_; ++c)
@@ -77,7 +75,7 @@ class TrackedBasis {
 
   /// Writes entry (i, c) to out[i * row_stride + c * column_stride].
   void copy_to(T* out, uword row_stride, uword column_stride) {
-    settle();
+    apply_pending();
     if (by_rows_) {
       const arma::Mat<T> U = by_rows_->matrix();
       for (uword c = 0; c < d_; ++c)
@@ -92,21 +90,21 @@ class TrackedBasis {
           out[(first + l) * row_stride + c * column_stride] = block[l];
   }
 
-  /// The unit direction of the last step (see `move`), n entries; zeros at first.
+  /// The unit direction of the last step, n entries; zeros before the first.
   arma::Col<T> direction() const {
-    if (moving_) return settled().direction();
+    if (pending_) return applied().direction();
     arma::Col<T> e(n_);
     for (uword i = 0; i < n_; ++i) e[i] = direction(i);
     return e;
   }
 
   BasisLayout<T> layout() const {
-    return {by_rows_ ? by_rows_->state() : RowMajorState<T>{}, streak_, pull_};
+    return {by_rows_ ? by_rows_->state() : RowMajorState<T>{}, streak_, Ue_};
   }
 
-  /// Chooses the layout for a vector of which few entries are observed, or many. It changes after
-  /// eight vectors in a row that would have liked the other: that costs as much as a few updates.
-  /// Where steps are so long that all rows must be passed over again and again, blocks are better.
+  /// Chooses the layout for a vector with few observed entries, or many. Changes it after eight
+  /// consecutive vectors that suit the other one: a change costs as much as a few updates. Returns
+  /// whether the basis is row-major.
   bool choose_rows(bool few) {
     streak_ = few == by_rows_.has_value() ? 0 : streak_ + 1;
     if (streak_ < 8) return by_rows_.has_value();
@@ -115,12 +113,12 @@ class TrackedBasis {
       use_blocks();
       return false;
     }
-    settle();
+    apply_pending();
     by_rows_.emplace(matrix(), e_.data());
     return true;
   }
 
-  /// Leaves the layout by rows.
+  /// Changes from the row-major layout to row blocks.
   void use_blocks() {
     if (!by_rows_) return;
     const arma::Mat<T> U = matrix();
@@ -130,11 +128,11 @@ class TrackedBasis {
     set(U);
   }
 
-  /// The given rows as blocks of their own, padded with zeros, and the last direction on them;
-  /// where the basis lies by rows, not turned: then `turn_weights` is due. Meanwhile the expected
-  /// vector is fetched.
+  /// Copies the given rows to row blocks of their own, padded with zeros, and the last direction on
+  /// them. Prefetches the expected vector. Row-major rows still lack the rotation A: pass the
+  /// weights of a fit to `rotate_weights`.
   void gather(const uword* at, uword count, T* out, T* e) {
-    settle();
+    apply_pending();
     if (by_rows_) return by_rows_->gather(at, count, out, e, std::exchange(next_, nullptr));
     constexpr uword L = kernels::block_rows<T>;
     for (uword k = 0; k < whole_blocks<T>(count); ++k) {
@@ -144,125 +142,125 @@ class TrackedBasis {
       e[k] = row ? e_[at[k]] : T(0);
     }
   }
-  /// The weights in U of weights in what `gather` gave.
-  void turn_weights(arma::Col<T>& w) {
-    if (by_rows_) by_rows_->turn_weights(w);
+  /// Converts weights in the rows that `gather` returned to weights in U.
+  void rotate_weights(arma::Col<T>& w) {
+    if (by_rows_) by_rows_->rotate_weights(w);
   }
-  /// Entry i of the direction of the last step.  Pre: nothing is noted.
+  /// Entry i of the direction of the last step.  Pre: no step is pending.
   T direction(uword i) const { return by_rows_ ? by_rows_->direction(i) : e_[i]; }
 
-  /// Moves by rows, at once, along e that is given on the rows `at`.
+  /// Moves the row-major basis at once, along e given on the rows `at`.
   void move_rows(const uword* at, uword count, const T* e, const arma::Col<T>& v, double theta) {
     const bool pays = by_rows_->move(at, count, e, v, theta);
-    for (uword c = 0; c < d_; ++c) pull_[c] = T(std::sin(theta)) * v[c];
+    for (uword c = 0; c < d_; ++c) Ue_[c] = T(std::sin(theta)) * v[c];
     if (pays) return;
     use_blocks();
     streak_ = -patience();
   }
 
-  /// Notes a step along the geodesic of direction e v' by the angle theta, Eq. (9), where
-  /// e = scale (r - U y), and 0 where r is NaN. Takes r (padded), and leaves the direction before
-  /// in its place. Where y is no more than the rounding errors of r, U moves with it and e is kept
-  /// without. Pre: nothing is noted; U'e = 0, |e| = |v| = 1.  Post: U'U = I up to rounding.
-  void move(Aligned<T>& r, Rest rest, T scale, const arma::Col<T>* y, const arma::Col<T>& v,
+  /// Sets a pending step along the geodesic of direction e v' by the angle theta, Eq. (9), where
+  /// e = scale (r - U y), and 0 where r is NaN. Takes r (padded), and leaves the last direction in
+  /// its place. If r is orthogonal to U up to rounding, U moves with y and e is kept without it.
+  /// Pre: no step is pending; U'e = 0, |e| = |v| = 1.  Post: U'U = I up to rounding.
+  void move(Aligned<T>& r, Residual kind, T scale, const arma::Col<T>* y, const arma::Col<T>& v,
             double theta) {
     const double half_sine = std::sin(theta / 2), half_cosine = std::cos(theta / 2);
-    along_ = T(-2 * half_sine * half_sine);  // cos(theta) - 1 without cancellation
-    across_ = T(2 * half_sine * half_cosine);
+    z_factor_ = T(-2 * half_sine * half_sine);  // cos(theta) - 1 without cancellation
+    e_factor_ = T(2 * half_sine * half_cosine);
     scale_ = scale;
-    back_ = 0;
-    refined_ = y != nullptr;
+    y_over_z_ = 0;
+    with_y_ = y != nullptr;
     std::copy(v.begin(), v.end(), v_.begin());
     std::copy(v.begin(), v.end(), z_.begin());
-    for (uword c = 0; c < d_; ++c) pull_[c] = across_ * v[c];
-    if (y) spare_product(*y, rest);
-    with_gaps_ = rest == Rest::with_gaps;
+    for (uword c = 0; c < d_; ++c) Ue_[c] = e_factor_ * v[c];
+    if (y) simplify_product(*y, kind);
+    with_gaps_ = kind == Residual::with_gaps;
     e_.swap(r);
-    moving_ = true;
+    pending_ = true;
   }
 
-  /// Carries out what is noted; then b = U_Omega'x and G = U_Omega'U_Omega, lower triangle, unless
-  /// it is null: then nothing of x is missing, and G = I. x has n entries and is padded. Returns
-  /// x'e with the direction e of the last step when nothing is missing.
+  /// Applies the pending step, then sums b = U_Omega'x and G = U_Omega'U_Omega (lower triangle). G
+  /// is null if nothing of x is missing: then G = I, and x'e is returned, with the direction e of
+  /// the last step. x has n entries and is padded.
   T sums(const T* x, T* G, T* b) {
-    if (with_gaps_ && !G) settle();  // the kernels for whole vectors look for no NaN
+    if (with_gaps_ && !G) apply_pending();  // kernels for whole vectors do not check for NaN
     const auto step = this->step();
-    const T across = kernels().sums(blocks_.data(), n_blocks(), d_, moving_ ? &step : nullptr,
-                                    e_.data(), x, next_ ? next_ : x, G, b, scratch_.data());
-    moving_ = false;
+    const T xe = kernels().sums({blocks_.data(), n_blocks(), d_, pending_ ? &step : nullptr,
+                                 e_.data(), x, next_ ? next_ : x, G, b, scratch_.data()});
+    pending_ = false;
     next_ = nullptr;
-    return across;
+    return xe;
   }
 
-  /// The vector after the next one, n entries: to be fetched while the next one is at work.
+  /// Announces the vector after the next one, n entries: `sums` and `gather` prefetch it.
   void expect(const T* x) { next_ = x; }
 
-  /// U'e with the direction e of the last step, up to its own rounding errors.
-  const std::vector<T>& pull() const { return pull_; }
+  /// U'e with the direction e of the last step, up to rounding.
+  const std::vector<T>& direction_weights() const { return Ue_; }
 
   /// r = x - U w on Omega, NaN elsewhere; q = U_Omega'r (with room for d blocks); products = {r'r,
-  /// r'e} with the direction e of the last step.  Pre: nothing is noted.
+  /// r'e} with the direction e of the last step.  Pre: no step is pending.
   void residual(const T* w, const T* x, T* r, T* q, T* products) const {
     kernels().residual(blocks_.data(), n_blocks(), d_, w, x, e_.data(), r, q, products);
   }
 
-  /// Carries out what is noted.
-  void settle() {
-    if (!moving_) return;
-    kernels().carry(blocks_.data(), n_blocks(), d_, step());
-    moving_ = false;
+  /// Applies the pending step, if any.
+  void apply_pending() {
+    if (!pending_) return;
+    kernels().apply(blocks_.data(), n_blocks(), d_, step());
+    pending_ = false;
   }
 
  private:
   const kernels::TrackedBasisKernels<T>& kernels() const {
     return kernels::tracked_basis_kernels<T>(d_);
   }
-  /// Vectors to go on in blocks when rows did not pay: to find that out costs O(n d^2).
+  /// Vectors to stay in row blocks after the row-major layout was too slow: trying it costs O(n
+  /// d^2).
   std::int64_t patience() const { return 50 + 10 * std::int64_t(d_); }
   uword n_blocks() const { return blocks_.size() / (d_ * kernels::block_rows<T>); }
   uword at(uword i, uword c) const {
     constexpr uword L = kernels::block_rows<T>;
     return (i / L * d_ + c) * L + i % L;
   }
-  TrackedBasis settled() const {
+  TrackedBasis applied() const {
     TrackedBasis copy = *this;
-    copy.settle();
+    copy.apply_pending();
     return copy;
   }
-  /// For a step with y: where U y follows from U v, or need not be known by itself, the kernels sum
-  /// one product of U less.
-  void spare_product(const arma::Col<T>& y, Rest rest) {
-    if (rest ==
-        Rest::whole_but_for_rounding) {  // along U v + across scale (r - U y) = U z + across e
-      for (uword c = 0; c < d_; ++c) z_[c] = along_ * v_[c] - across_ * scale_ * y[c];
-      along_ = 1;
-      refined_ = false;
+  /// Drops y where the kernels can do with one product of U: where r is orthogonal to U, z may hold
+  /// y, since e need not be known without it; where y is a multiple of v, U y is one of U v.
+  void simplify_product(const arma::Col<T>& y, Residual kind) {
+    if (kind == Residual::orthogonal) {
+      for (uword c = 0; c < d_; ++c) z_[c] = z_factor_ * v_[c] - e_factor_ * scale_ * y[c];
+      z_factor_ = 1;
+      with_y_ = false;
       return;
     }
     const T size = kernels::short_dot(v_.data(), y.memptr(), d_);
     T off = 0;
     for (uword c = 0; c < d_; ++c) off = std::max(off, std::abs(y[c] - size * v_[c]));
     if (off <= 4 * std::numeric_limits<T>::epsilon() * std::abs(size)) {  // y = size v
-      back_ = size;
-      refined_ = false;
+      y_over_z_ = size;
+      with_y_ = false;
       return;
     }
     std::copy(y.begin(), y.end(), y_.begin());
   }
-  kernels::Move<T> step() {
-    return {e_.data(), v_.data(), z_.data(), refined_ ? y_.data() : nullptr,
-            along_,    across_,   scale_,    back_};
+  kernels::PendingStep<T> step() {
+    return {e_.data(), v_.data(), z_.data(), with_y_ ? y_.data() : nullptr,
+            z_factor_, e_factor_, scale_,    y_over_z_};
   }
 
   uword n_, d_;
   Aligned<T> blocks_;
-  Aligned<T> e_;  // the direction of the last step; r of it as long as it is only noted
-  bool moving_ = false, refined_ = false, with_gaps_ = false;
-  std::vector<T> v_, z_, y_, pull_;  // see kernels::Move
-  T along_ = 0, across_ = 0, scale_ = 1, back_ = 0;
+  Aligned<T> e_;  // the direction of the last step; its r while it is pending
+  bool pending_ = false, with_y_ = false, with_gaps_ = false;
+  std::vector<T> v_, z_, y_, Ue_;  // see kernels::PendingStep
+  T z_factor_ = 0, e_factor_ = 0, scale_ = 1, y_over_z_ = 0;
   Aligned<T> scratch_;
   const T* next_ = nullptr;
-  std::optional<RowMajorBasis<T>> by_rows_;  // then the blocks and e are out of date
+  std::optional<RowMajorBasis<T>> by_rows_;  // if set, blocks_ and e_ are out of date
   std::int64_t streak_;
 };
 

@@ -1,4 +1,4 @@
-// Each sample to its nearest subspace, Alg. 3, step 12.
+// Assigns each sample to its nearest subspace, Alg. 3, step 12.
 #pragma once
 
 #include <algorithm>
@@ -11,14 +11,14 @@
 
 namespace gasg21 {
 
-/// Which subspace each sample is nearest to, and how far from it.
+/// The nearest subspace of each sample, and the residual in it.
 template <class T>
 struct Assignment {
-  arma::uvec labels;       // the number of subspaces = none can be told
-  arma::Col<T> residuals;  // of the unit-norm samples; 0 for a sample of zeros, NaN = none
+  arma::uvec labels;       // the number of subspaces = undetermined
+  arma::Col<T> residuals;  // of the unit-norm samples; 0 for a zero sample, NaN = undetermined
 };
 
-/// Assigns all samples, Alg. 3, step 12. Throws Stopped when it was.
+/// Assigns all samples. Throws Stopped if it was interrupted.
 template <class T, class Data>
 Assignment<T> assign(const SubspaceBank<T>& bank, const Data& data,
                      const Parallel& parallel = Parallel()) {

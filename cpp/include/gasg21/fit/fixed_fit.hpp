@@ -1,4 +1,4 @@
-// Weights and residuals of many observations in a basis that stands still, by the fast kernels.
+// Weights and residuals of many observations in a fixed basis.
 #pragma once
 
 #include "gasg21/basis/tracked_basis.hpp"
@@ -9,12 +9,12 @@
 
 namespace gasg21 {
 
-/// Which way a sample is fitted depends on the sample alone, so that results depend neither on the
-/// samples before it nor on the thread.
+/// The sample alone decides how it is fitted. Results therefore depend neither on earlier samples
+/// nor on the thread.
 template <class T>
 class FixedFit {
  public:
-  /// U must outlive it, unchanged.
+  /// U must outlive the fit and stay unchanged.
   explicit FixedFit(const arma::Mat<T>& U)
       : basis_(U, arma::Col<T>(U.n_rows, arma::fill::zeros)),
         in_blocks_(U.n_rows, U.n_cols),

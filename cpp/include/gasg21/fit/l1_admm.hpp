@@ -20,11 +20,11 @@ namespace gasg21 {
 struct L1AdmmOptions {
   double rho = 1.8;            // the penalty grows by this factor in each iteration
   std::int64_t max_iter = 30;  // iterations for a vector at most
-  double tol = 1e-10;          // they end when |U_Omega w + s - x| and the change of w fall below
+  double tol = 1e-10;          // bound for |U_Omega w + s - x| and the change of w, to stop
 };
 
-/// Solves min |s|_1 subject to U_Omega w + s = x for one vector after another, in memory that it
-/// keeps. With rho = 1 and enough iterations this is the L1 minimum; the authors' growing penalty
+/// Solves min |s|_1 subject to U_Omega w + s = x for one vector after another, and reuses its
+/// memory. With rho = 1 and enough iterations this is the L1 minimum; the authors' growing penalty
 /// stops near it (pinned by "a growing penalty ends near the minimum").
 template <class T>
 class L1Admm {
@@ -47,21 +47,21 @@ class L1Admm {
 
   /// |r| of *least squares*: how far x is from the subspace, the same for every loss.
   T residual() const { return start_.residual(); }
-  /// Nothing pulls: x lies in the span of U_Omega as far as T can tell.
+  /// The gradient is rounding error: x lies in the span of U_Omega as far as T can tell.
   bool exact() const { return start_.exact() || length_ <= 4 * eps; }
 
   /// |w|.
   T size() const { return arma::norm(w_); }
-  /// The length with which the sample pulls.
+  /// The length of the gradient's direction before it is normalised.
   T length() const { return length_; }
-  /// e, n entries, dense: the direction in which x pulls the subspace.
+  /// The unit direction e of the gradient, n entries.
   const arma::Col<T>& direction() const { return e_; }
-  /// e'e of this direction and that of the step before.
+  /// The inner product of this direction and that of the last step.
   double overlap() const { return overlap_; }
 
-  /// For a basis that moves.
+  /// The same in a tracked basis.
   Solved solve(TrackedBasis<T>& U, const Observation<T>& x) {
-    U.settle();
+    U.apply_pending();
     U.use_blocks();
     const Solved solved = solve(U.matrix(), x);
     if (solved == Solved::yes)
@@ -73,7 +73,7 @@ class L1Admm {
   void move(TrackedBasis<T>& U, Observation<T>& /*x*/, const arma::Col<T>& v, double theta) {
     moved_.assign(whole_blocks<T>(U.n()), T(0));
     std::copy(e_.begin(), e_.end(), moved_.begin());
-    U.move(moved_, Rest::whole, T(1), nullptr, v, theta);
+    U.move(moved_, Residual::whole, T(1), nullptr, v, theta);
   }
 
   /// Pre: U'U = I up to rounding.  Post: U'e = 0 to rounding.
@@ -81,7 +81,7 @@ class L1Admm {
     const Solved solved = start_.solve(U, x);  // the first iteration's weights
     if (solved != Solved::yes) return solved;
     minimise(U, x);
-    if (!start_.exact()) pull(U, x);
+    if (!start_.exact()) find_direction(U, x);
     return Solved::yes;
   }
 
@@ -106,8 +106,8 @@ class L1Admm {
         y_[i] = -clipped;          // y + mu h
       }
       const T h = std::sqrt(kernels::dot(b_.memptr(), b_.memptr(), k)) / mu;
-      // Departs from the authors' code: w must stand still too, because the constraint may hold
-      // long before the minimum is reached; pinned by "with a constant penalty ...".
+      // Departs from the authors' code: w must have converged too, because the constraint may
+      // hold long before the minimum is reached; pinned by "with a constant penalty ...".
       const bool ended = h < T(options_.tol) && moved < T(options_.tol);
       if (ended || n_iter_ >= options_.max_iter) return;
       mu = std::min(T(mu * T(options_.rho)), T(1) / eps);  // beyond that h is rounding error
@@ -120,7 +120,7 @@ class L1Admm {
 
   /// The gradient of the Lagrangian in U is Gamma w' with Gamma = (I - U U') y, y zero off Omega.
   /// Projected twice, so that U'e = 0 to rounding also where U'y is nearly all of y.
-  void pull(const arma::Mat<T>& U, const Observation<T>& x) {
+  void find_direction(const arma::Mat<T>& U, const Observation<T>& x) {
     e_.zeros();
     for (uword i = 0; i < x.count(); ++i) e_[x.rows()[i]] = -y_[i];
     for (int twice = 0; twice < 2; ++twice) {

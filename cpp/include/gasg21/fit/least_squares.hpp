@@ -17,9 +17,8 @@ namespace gasg21 {
 
 enum class Solved { yes, too_few_entries, rank_deficient };
 
-/// Solves least squares on Omega for one vector after another, in memory that it keeps. Plain and
-/// for any U_Omega: where it is nearly singular, by its singular values. (TrackedFit is the fast
-/// one.)
+/// Solves least squares on Omega for one vector after another, and reuses its memory. Works for any
+/// U_Omega: uses the singular values if it is nearly singular. TrackedFit is faster.
 template <class T>
 class LeastSquares {
  public:
@@ -48,7 +47,8 @@ class LeastSquares {
       if (use_svd_ && !decompose(A, k, d)) return Solved::rank_deficient;
     }
     fit(A, x);
-    // A refinement that changes w beyond half the digits tells what small pivots may hide.
+    // If the refinement changes w beyond half of its digits, G is nearly singular, even if its
+    // pivots do not show it.
     if (!x.full() && !use_svd_ && arma::norm(q_) > std::sqrt(eps) * arma::norm(w_)) {
       use_svd_ = true;
       if (!decompose(A, k, d)) return Solved::rank_deficient;
@@ -97,7 +97,7 @@ class LeastSquares {
     correct(A, x.full(), x.count(), w_.n_elem);
   }
 
-  /// A = P s V', for where G = A'A has too few digits. False when A is singular: beyond a condition
+  /// A = P s V', for a nearly singular G = A'A. Returns false if A is singular: beyond a condition
   /// of 1 / sqrt(eps) the weights are noise.
   bool decompose(const T* A, uword k, uword d) {
     svd_ = thin_svd(arma::Mat<T>(A, k, d));

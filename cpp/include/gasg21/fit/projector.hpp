@@ -1,4 +1,4 @@
-// Samples in a subspace that stands still: weights, residuals, and missing entries filled in.
+// Samples in a fixed subspace: weights, residuals, and estimates of the missing entries.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +20,8 @@ class Projector {
   explicit Projector(const arma::Mat<T>& U) : Projector(U, Fit(U)) {}
   Projector(const arma::Mat<T>& U, Fit fit) : U_(U), x_(U.n_rows), fit_(std::move(fit)) {}
 
-  /// Reads a sample. False when its weights are not determined: fewer than d + 1 entries observed,
-  /// U_Omega singular, or an entry infinite. A zero vector has the weights 0.
+  /// Reads a sample. Returns false if its weights are not determined: fewer than d + 1 entries
+  /// observed, U_Omega singular, or an entry infinite. A zero vector has the weights 0.
   template <class Sample>
   bool read(const Sample& sample) {
     usable_ = x_.read(sample);
@@ -38,8 +38,8 @@ class Projector {
     for (uword c = 0; c < U_.n_cols; ++c) w[c] = determined_ ? x_.scaled(fit_.w()[c]) : otherwise();
   }
 
-  /// The sample last read with its missing entries taken from the subspace; `out` has n entries,
-  /// and those observed keep the value that they have in it.
+  /// Writes the missing entries of the sample last read to `out`, which has n entries. Its other
+  /// entries keep their values.
   void fill_missing(T* out) const {
     uword next = 0;  // the rows are sorted
     for (uword i = 0; i < U_.n_rows; ++i) {

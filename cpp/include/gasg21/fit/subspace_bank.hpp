@@ -1,5 +1,5 @@
-// Several subspaces side by side: one sample is fitted to all of them at once, one lane each, and
-// goes to the nearest. Eq. (14), Alg. 3, steps 5 and 6.
+// Several subspaces side by side: a sample is fitted to all of them at once, one lane each, and
+// assigned to the nearest. Eq. (14), Alg. 3, steps 5 and 6.
 #pragma once
 
 #include <algorithm>
@@ -19,12 +19,12 @@
 
 namespace gasg21 {
 
-/// Which subspace a sample is nearest to. `cluster` is the number of subspaces when none of them
-/// can be told: too little of the sample is observed.
+/// The nearest subspace of a sample. `cluster` is the number of subspaces if it is undetermined:
+/// too few entries of the sample are observed.
 template <class T>
 struct Nearest {
   uword cluster;
-  T residual;  // |r| of the unit-norm sample, NaN when there is none
+  T residual;  // |r| of the unit-norm sample, NaN = undetermined
 };
 
 template <class T>
@@ -71,18 +71,18 @@ class SubspaceBank {
         lane.first[i * lane.row_stride + c * lane.column_stride] = U(i, c);
   }
 
-  /// Where entry (i, c) of a subspace is: at first[i * row_stride + c * column_stride].
+  /// Entry (i, c) of a subspace is at first[i * row_stride + c * column_stride].
   struct Lane {
     T* first;
     uword row_stride, column_stride;
   };
-  /// For writing a subspace in place.
+  /// Returns where to write a subspace in place.
   Lane overwrite(uword k) {
     ++versions_[k];
     return {panels_.data() + lane_at(k), d_ * lanes, lanes};
   }
 
-  /// What a thread needs to fit samples.
+  /// The memory that a thread needs to fit samples.
   class Scratch {
    public:
     explicit Scratch(const SubspaceBank& bank)
@@ -95,7 +95,7 @@ class SubspaceBank {
 
    private:
     friend class SubspaceBank;
-    /// One subspace by itself, made when it is first asked for.
+    /// A copy of one subspace, made when it is first needed.
     struct Alone {
       std::uint64_t version;
       arma::Mat<T> U;
@@ -107,8 +107,8 @@ class SubspaceBank {
     std::vector<std::optional<Alone>> alone_;
   };
 
-  /// The squared residual of scratch.x in each subspace, to about 1e-12 (double), NaN where it is
-  /// not determined.
+  /// The squared residual of scratch.x in each subspace, accurate to about 1e-12 in double; NaN
+  /// where it is not determined.
   void fit_all(Scratch& scratch) const {
     const Observation<T>& x = scratch.x;
     const kernels::ObservedEntries<T> entries{x.rows(), x.values(), x.count(), x.full()};
@@ -130,8 +130,8 @@ class SubspaceBank {
     }
   }
 
-  /// The nearest subspace to scratch.x; of equally near ones the first; their number when none can
-  /// be told.
+  /// The nearest subspace to scratch.x, the first of equally near ones; the number of subspaces if
+  /// it is undetermined.
   uword nearest_cluster(Scratch& scratch) const {
     fit_all(scratch);
     T smallest = std::numeric_limits<T>::infinity();
@@ -141,8 +141,8 @@ class SubspaceBank {
     const auto begin = scratch.r2.begin(), end = scratch.r2.end();
     const auto first = std::find_if(begin, end, is_near);
     if (first == end || std::none_of(first + 1, end, is_near)) return uword(first - begin);
-    // The squared residual of a sample in its subspace is rounding error: those that are as good
-    // are told apart by least squares with refinement.
+    // The squared residual of a sample in its own subspace is rounding error. Least squares with
+    // refinement decides between subspaces that are equally near.
     Nearest<T> best{size(), std::numeric_limits<T>::quiet_NaN()};
     for (uword k = uword(first - begin); k < size(); ++k) {
       if (!is_near(scratch.r2[k])) continue;
@@ -152,13 +152,13 @@ class SubspaceBank {
     return best.cluster;
   }
 
-  /// The same, and how far it is, to full precision.
+  /// The same, with the residual to full precision.
   Nearest<T> nearest(Scratch& scratch) const {
     const uword k = nearest_cluster(scratch);
     return {k, k < size() ? exact_residual(k, scratch) : std::numeric_limits<T>::quiet_NaN()};
   }
 
-  /// |r| of scratch.x in subspace k, to full precision; NaN when it is not determined.
+  /// |r| of scratch.x in subspace k, to full precision; NaN if it is not determined.
   T exact_residual(uword k, Scratch& scratch) const {
     auto& alone = scratch.alone_[k];
     if (!alone || alone->version != versions_[k]) alone.emplace(versions_[k], basis(k));
@@ -169,7 +169,8 @@ class SubspaceBank {
 
  private:
   static constexpr uword lanes = kernels::block_rows<T>;
-  // Normal equations are believed up to this ratio of pivots, which bounds the error of r^2.
+  // Smallest ratio of pivots for which the normal equations are accurate enough; bounds the error
+  // of r^2.
   static constexpr T worst_pivot = T(1e-3);
   static constexpr T tie = 4096 * std::numeric_limits<T>::epsilon();
 
@@ -178,8 +179,8 @@ class SubspaceBank {
 
   std::vector<uword> dimensions_;
   std::vector<std::uint64_t> versions_;  // how often each was written
-  uword n_ = 0, d_ = 0;                  // d is the largest
-  bool ragged_ = false;                  // not all have d columns
+  uword n_ = 0, d_ = 0;                  // d is the largest dimension
+  bool ragged_ = false;                  // some have fewer than d columns
   Aligned<T> panels_, absent_;           // absent: see SubspaceBankKernels
 };
 

@@ -1,7 +1,7 @@
-// The loops of the polish, for each instruction set: what a group of samples adds to the sums of a
-// tile of coordinates. Which samples observe a coordinate is one word of bits; its sums stay in
-// registers while the bits that are set are walked through, so that what is missing costs nothing.
-// Samples are summed in their order.
+// Sums per coordinate, for the polish: what a group of samples adds to the sums of a tile of
+// coordinates. One word of bits tells which samples observe a coordinate. Its sums stay in
+// registers while the kernel loops over the bits that are set, so that missing entries cost
+// nothing. Samples are added in their order.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,8 @@
 
 namespace gasg21::kernels {
 
-/// One bit for each sample of a group; as wide as T, so that one comparison makes a register of it.
+/// One bit for each sample of a group. As wide as T, so that a comparison of T makes a register of
+/// them.
 template <class T>
 using SampleBits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
 
@@ -23,44 +24,46 @@ using SampleBits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32
 template <class T>
 inline constexpr uword sample_group = 8 * sizeof(T);
 
-/// A sample in the subspace: (x * up) * down = U w + r.
+/// The weights of a sample in the subspace: (x * up) * down = U w + r.
 template <class T>
 struct FittedSample {
   const T* w;  // d entries
   T up, down;
 };
 
-/// The sums of the coordinates of a tile: `column` numbers each, one after the other; `products` of
-/// them, then `moments`.
+/// The sums of the coordinates of a tile, one coordinate after the other. Each has `products` sums
+/// of products, then `moments` sums of moments.
 template <class T>
 struct CoordinateTileSums {
   T* sums;
   uword n_rows, products, moments;
 };
 
-/// A group of samples as the sums need them: of each `products` and `moments` numbers, each padded
-/// with zeros to whole cache lines, one after the other.
+/// The terms of a group of samples: `products` and `moments` numbers for each sample, both padded
+/// with zeros to whole cache lines.
 template <class T>
 struct SampleGroup {
-  const T* terms;             // of sample k from terms + k * stride on
-  uword stride, moments_at;   // where the moments begin
-  const SampleBits<T>* seen;  // of each coordinate: who observes it
-  const T* r;                 // residuals: of coordinate i in sample k at r[k * r_stride + i]
+  const T* terms;             // those of sample k start at terms + k * stride
+  uword stride, moments_at;   // the moments start at terms + k * stride + moments_at
+  const SampleBits<T>* seen;  // for each coordinate, the samples that observe it
+  const T* r;                 // the residual of coordinate i in sample k is r[k * r_stride + i]
   uword r_stride;
 };
 
 template <class T>
 struct CoordinateSumKernels {
-  /// Coordinates U (n_rows rows of d columns, `stride` apart) of a sample x, NaN = missing: sets
-  /// `bit` where it is observed, and r. Pre: n_rows is a cache line at least.
+  /// Reads a tile of the sample x (n_rows entries, NaN = missing). Sets `bit` for the observed
+  /// coordinates, and their residuals r. U has n_rows rows and d columns, `stride` apart.  Pre:
+  /// n_rows is at least a cache line.
   void (*note)(const T* x, uword n_rows, const T* U, uword stride, uword d,
                const FittedSample<T>& sample, SampleBits<T> bit, SampleBits<T>* seen, T* r);
-  /// For each coordinate i: products += those of the samples that observe it; moments += r_i times
-  /// theirs.
+  /// For each coordinate i, adds the products of the samples that observe it, and r_i times their
+  /// moments.
   void (*add)(const CoordinateTileSums<T>& tile, const SampleGroup<T>& group);
-  /// Solves the normal equations of up to 8 coordinates, whose sums are as in CoordinateTileSums,
-  /// with `ridge` times their trace added to the diagonals, in double: d numbers of x each; zeros
-  /// where they are not positive definite. `scratch` has d (d + 1) / 2 + d blocks of 8.
+  /// Solves the normal equations of up to 8 coordinates in double, with `ridge` times their trace
+  /// added to the diagonals. `sums` is as in CoordinateTileSums; x gets d numbers for each
+  /// coordinate, zeros where the equations are not positive definite. `scratch` has d (d + 1) / 2 +
+  /// d blocks of 8.
   void (*solve)(const T* sums, uword n_rows, uword d, double ridge, T* x, double* scratch);
 };
 

@@ -1,6 +1,6 @@
-// Sums over many samples, for each instruction set. Those of the polish, over d weights a sample,
-// have one lane per sample, and are in double whatever the weights are: they are few, and decide
-// what a sample counts.
+// Sums over many samples. Those of the polish run over the d weights of each sample, one lane per
+// sample, and are in double whatever the type of the weights: they are few, and they decide the
+// weight of a sample.
 #pragma once
 
 #include <algorithm>

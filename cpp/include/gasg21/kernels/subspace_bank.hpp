@@ -1,6 +1,5 @@
-// One sample in several subspaces at once, for each instruction set: one lane per subspace, so that
-// no sum runs across lanes. A panel holds one cache line of subspaces: [i][c][l] is entry (i, c) of
-// subspace l.
+// Fits one sample to several subspaces at once, one lane per subspace, so that no sum runs across
+// lanes. A panel holds one cache line of subspaces: [i][c][l] is entry (i, c) of subspace l.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +20,7 @@ struct ObservedEntries {
   bool full;  // nothing is missing
 };
 
-/// What a panel leaves of a sample, one lane per subspace.
+/// The fit of a sample to a panel, one lane per subspace.
 template <class T>
 struct PanelFit {
   T r2[block_rows<T>];  // |x - U w|^2
@@ -31,8 +30,8 @@ struct PanelFit {
 
 template <class T>
 struct SubspaceBankKernels {
-  /// `absent` [c][l] is 1 for columns that a subspace has not got, which are 0, or null; `scratch`
-  /// has d (d + 1) / 2 + d cache lines.
+  /// `absent` [c][l] is 1 for columns that a subspace does not have (they are 0 in the panel), or
+  /// null. `scratch` has d (d + 1) / 2 + d cache lines.
   void (*fit)(const T* panel, uword d, const ObservedEntries<T>& x, const T* absent,
               PanelFit<T>& result, T* scratch);
 };

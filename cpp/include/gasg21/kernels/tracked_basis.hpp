@@ -1,13 +1,13 @@
-// The passes over the basis that an update consists of, for each instruction set. The basis lies in
-// blocks of one cache line of rows: block [b][c][l] is row 8 b + l of column c (16 b + l in float),
-// so that a pass is one stream through memory and no lane is wasted at any d. Rows beyond n are 0.
+// The passes over a tracked basis that an update consists of. The basis lies in row blocks, one
+// cache line of rows each: block [b][c][l] is row 8 b + l of column c (16 b + l in float). A pass
+// then reads memory in order, and no lane is wasted at any d. Rows beyond n are 0.
 //
-// Two passes make an update: `sums` carries out the geodesic step of the vector before and sums
-// G = U_Omega'U_Omega and b = U_Omega'x of this one (read and write), `residual` takes x - U w
-// (read). Sums stay in registers: for d <= 5 (3 with 16 registers) all of them, and those without G
-// for d <= 10 (5 with SSE2); beyond in tiles over a chunk of rows that stays in the first cache.
-// Index arrays of accumulators by constants only: otherwise the compiler stores all of them in each
-// round, which costs four times the sums.
+// An update takes two passes: `sums` applies the pending geodesic step and sums G = U_Omega'U_Omega
+// and b = U_Omega'x (read and write); `residual` computes x - U w (read). The sums stay in
+// registers: all of them for d <= 5 (3 with 16 registers), those without G for d <= 10 (5 with
+// SSE2). For larger d, G is summed in tiles over chunks of rows that fit the first-level cache.
+// Index arrays of accumulators by constants only: otherwise the compiler keeps them in memory, and
+// sums take four times as long.
 #pragma once
 
 #include <algorithm>
@@ -18,48 +18,58 @@
 
 namespace gasg21::kernels {
 
-/// A geodesic step that is decided but not carried out, Eq. (9): U += (along U z + across e) v'
-/// with the unit direction e = scale (r - U y), or scale (r - back U z) without y: one product
-/// less.
+/// A geodesic step that is decided but not applied yet, Eq. (9): U += (z_factor U z + e_factor e)
+/// v' with the unit direction e = scale (r - U y). With z = v, z_factor is cos(theta) - 1 and
+/// e_factor is sin(theta). Where y = y_over_z z, y is null, and U y takes no product of its own.
 template <class T>
-struct Move {
-  T* e;            // r, n entries, padded; NaN is 0 also in e, which it is replaced by
+struct PendingStep {
+  T* e;            // r before the step, the direction e after it; n entries, padded. NaN becomes 0
   const T *v, *z;  // d entries
   const T* y;      // d entries, or null
-  T along, across, scale, back;
+  T z_factor, e_factor, scale, y_over_z;
+};
+
+/// What `sums` reads and writes.
+template <class T>
+struct SumsTask {
+  T* U;
+  uword n_blocks, d;
+  const PendingStep<T>* step;  // applied first, unless null
+  const T* e;                  // the direction of the last step
+  const T* x;                  // padded, NaN = missing
+  const T* next;               // the vector after x, prefetched meanwhile
+  T* G;                        // d x d, lower triangle; null if nothing of x is missing (G = I)
+  T* b;                        // d entries
+  T* scratch;                  // sums_scratch(d) entries
 };
 
 template <class T>
 struct TrackedBasisKernels {
-  /// Carries out `move`, unless null; then G (d x d, lower triangle) and b (d) for x (padded, NaN =
-  /// missing). Without G when nothing of x is missing (G = null): it is I, and nothing of r may be
-  /// NaN. Returns e'x, with the direction e of the last step. `next` is the vector after x, to be
-  /// fetched meanwhile.
-  T (*sums)(T* U, uword n_blocks, uword d, const Move<T>* move, const T* e, const T* x,
-            const T* next, T* G, T* b, T* scratch);
+  /// Applies the pending step, then sums G = U_Omega'U_Omega and b = U_Omega'x. Returns e'x, with
+  /// the direction e of the last step, if G is null. Then r of the step must not be NaN anywhere.
+  T (*sums)(const SumsTask<T>& task);
   /// r = x - U w on Omega, NaN elsewhere; q = U_Omega'r; products = {r'r, r'e}.
   void (*residual)(const T* U, uword n_blocks, uword d, const T* w, const T* x, const T* e, T* r,
                    T* q, T* products);
-  /// Carries out `move`.
-  void (*carry)(T* U, uword n_blocks, uword d, const Move<T>& move);
+  void (*apply)(T* U, uword n_blocks, uword d, const PendingStep<T>& step);
 };
 
-/// From so many columns on it may pay to put together what is observed of the blocks of a chunk, so
-/// many of them, before it is summed; and how far apart its columns are then put: whole blocks, one
-/// more for zeros, and at no power of two.
-inline constexpr uword least_compressed = 32, most_compressed = 48;
+/// For d >= least_compacted, AVX2 compacts the observed rows of each chunk of most_compacted row
+/// blocks before it forms the Gram matrix.
+inline constexpr uword least_compacted = 32, most_compacted = 48;
+/// Distance of the compacted columns: whole row blocks, one more for zeros, and no power of two.
 template <class T>
-inline constexpr uword compressed_apart = (most_compressed + 2) * block_rows<T>;
+inline constexpr uword compacted_apart = (most_compacted + 2) * block_rows<T>;
 
-/// Blocks of rows whose tiles are summed at a time: 32 kB, and not so few that loading the sums
-/// costs more than they do.
+/// Row blocks in a chunk: 32 kB, but not so few that loading the sums costs more than adding to
+/// them.
 inline uword chunk_blocks(uword d) { return std::max<uword>(512 / d / 4 * 4, 32); }
 
-/// Elements of memory that `sums` needs beside its results.
+/// Entries of scratch memory that `sums` needs.
 template <class T>
 uword sums_scratch(uword d) {
   return (d + d * (d + 1) / 2) * block_rows<T> +
-         (d >= least_compressed ? d * compressed_apart<T> : 0);
+         (d >= least_compacted ? d * compacted_apart<T> : 0);
 }
 
 GASG21_IN_EACH_SET(template <class T> const TrackedBasisKernels<T>& tracked_basis_kernels(uword d);)

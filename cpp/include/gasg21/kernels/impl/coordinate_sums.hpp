@@ -1,8 +1,8 @@
-// The kernels of coordinate_sums.hpp for one instruction set; included once for each.
+// The kernels of coordinate_sums.hpp for one instruction set; included once for each set.
 
 namespace gasg21::kernels::GASG21_SET {
 
-/// The number of the lowest bit that is set.
+/// The index of the lowest bit that is set.
 template <class Bits>
 GASG21_INLINE uword lowest_bit(Bits bits) {
 #if defined(__GNUC__)
@@ -21,77 +21,85 @@ GASG21_INLINE void residuals_of(const T* x, const T* U, uword stride, uword d,
   using P = Pack<T>;
   constexpr uword lanes = bytes / sizeof(T);
   const P up = broadcast<P>(sample.up), down = broadcast<P>(sample.down);
-  P rest[K];
+  P residual[K];
   GASG21_UNROLL
-  for (int k = 0; k < K; ++k) rest[k] = (load<P>(x + k * lanes) * up) * down;
+  for (int k = 0; k < K; ++k) residual[k] = (load<P>(x + k * lanes) * up) * down;
   for (uword c = 0; c < d; ++c) {
     const P w = broadcast<P>(sample.w[c]);
     GASG21_UNROLL
-    for (int k = 0; k < K; ++k) rest[k] = rest[k] - load<P>(U + c * stride + k * lanes) * w;
+    for (int k = 0; k < K; ++k) residual[k] = residual[k] - load<P>(U + c * stride + k * lanes) * w;
   }
   GASG21_UNROLL
-  for (int k = 0; k < K; ++k) store(r + k * lanes, rest[k]);
+  for (int k = 0; k < K; ++k) store(r + k * lanes, residual[k]);
 }
 
-/// For R registers of products from number `first` on, and Q of moments from `first_moment` on, of
-/// one coordinate after the other.
+/// Adds the samples `bits` to R registers of products and Q registers of moments of one coordinate,
+/// with residuals r.
+template <class T, uword R, uword Q>
+GASG21_INLINE void add_samples(const T* terms, const T* moment_terms, uword stride, const T* r,
+                               uword r_stride, SampleBits<T> bits, T* products, T* moments) {
+  using P = Pack<T>;
+  constexpr uword lanes = bytes / sizeof(T);
+  P sum[R ? R : 1], moment[Q ? Q : 1];
+  GASG21_UNROLL
+  for (uword q = 0; q < R; ++q) sum[q] = load<P>(products + q * lanes);
+  GASG21_UNROLL
+  for (uword q = 0; q < Q; ++q) moment[q] = load<P>(moments + q * lanes);
+  while (bits) {
+    const uword k = lowest_bit(bits);
+    bits &= bits - 1;
+    GASG21_UNROLL
+    for (uword q = 0; q < R; ++q) sum[q] += load<P>(terms + k * stride + q * lanes);
+    if constexpr (Q != 0) {
+      const P residual = broadcast<P>(r[k * r_stride]);
+      GASG21_UNROLL
+      for (uword q = 0; q < Q; ++q)
+        moment[q] += load<P>(moment_terms + k * stride + q * lanes) * residual;
+    }
+  }
+  GASG21_UNROLL
+  for (uword q = 0; q < R; ++q) store(products + q * lanes, sum[q]);
+  GASG21_UNROLL
+  for (uword q = 0; q < Q; ++q) store(moments + q * lanes, moment[q]);  // after the products
+}
+
+/// Adds R registers of products from number `first` on, and Q registers of moments from
+/// `first_moment` on, of one coordinate after the other.
 template <class T, uword R, uword Q>
 GASG21_INLINE void add_registers(const CoordinateTileSums<T>& tile, const SampleGroup<T>& group,
                                  uword first, uword first_moment) {
-  using P = Pack<T>;
   constexpr uword lanes = bytes / sizeof(T);
   const uword column = tile.products + tile.moments;
   const T *terms = group.terms + first * lanes,
-          *moments = group.terms + group.moments_at + first_moment * lanes;
-  // A register may reach into what follows, to which it adds zeros; but not beyond the tile, which
-  // another thread may be writing.
+          *moment_terms = group.terms + group.moments_at + first_moment * lanes;
+  // The last register may reach beyond the sums of its coordinate, where it adds zeros. It must not
+  // reach beyond the tile, which another thread may be writing: there it works on a copy.
   const uword reach =
       std::max(R ? (first + R) * lanes : 0, Q ? tile.products + (first_moment + Q) * lanes : 0);
+  const uword n_products = R ? std::min(R * lanes, tile.products - first * lanes) : 0;
+  const uword n_moments = Q ? std::min(Q * lanes, tile.moments - first_moment * lanes) : 0;
   T copy[(R + Q) * lanes];
   for (uword i = 0; i < tile.n_rows; ++i) {
-    SampleBits<T> bits = group.seen[i];
-    if (bits == 0) continue;
-    T *sums = tile.sums + i * column + first * lanes,
-      *more = tile.sums + i * column + tile.products + first_moment * lanes;
+    if (group.seen[i] == 0) continue;
+    T *products = tile.sums + i * column + first * lanes,
+      *moments = tile.sums + i * column + tile.products + first_moment * lanes;
     const bool inside = i * column + reach <= tile.n_rows * column;
-    const uword n_sums = R ? std::min(R * lanes, tile.products - first * lanes) : 0;
-    const uword n_more = Q ? std::min(Q * lanes, tile.moments - first_moment * lanes) : 0;
     if (!inside) {
       std::fill(copy, copy + (R + Q) * lanes, T(0));
-      std::copy(sums, sums + n_sums, copy);
-      std::copy(more, more + n_more, copy + R * lanes);
+      std::copy(products, products + n_products, copy);
+      std::copy(moments, moments + n_moments, copy + R * lanes);
     }
-    T *sums_at = inside ? sums : copy, *more_at = inside ? more : copy + R * lanes;
-    P sum[R ? R : 1], moment[Q ? Q : 1];
-    GASG21_UNROLL
-    for (uword q = 0; q < R; ++q) sum[q] = load<P>(sums_at + q * lanes);
-    GASG21_UNROLL
-    for (uword q = 0; q < Q; ++q) moment[q] = load<P>(more_at + q * lanes);
-    const T* r = group.r + i;
-    while (bits) {
-      const uword k = lowest_bit(bits);
-      bits &= bits - 1;
-      GASG21_UNROLL
-      for (uword q = 0; q < R; ++q) sum[q] += load<P>(terms + k * group.stride + q * lanes);
-      if constexpr (Q != 0) {
-        const P rest = broadcast<P>(r[k * group.r_stride]);
-        GASG21_UNROLL
-        for (uword q = 0; q < Q; ++q)
-          moment[q] += load<P>(moments + k * group.stride + q * lanes) * rest;
-      }
-    }
-    GASG21_UNROLL
-    for (uword q = 0; q < R; ++q) store(sums_at + q * lanes, sum[q]);
-    GASG21_UNROLL
-    for (uword q = 0; q < Q; ++q) store(more_at + q * lanes, moment[q]);  // after the sums
+    add_samples<T, R, Q>(terms, moment_terms, group.stride, group.r + i, group.r_stride,
+                         group.seen[i], inside ? products : copy,
+                         inside ? moments : copy + R * lanes);
     if (!inside) {
-      std::copy(copy, copy + n_sums, sums);
-      std::copy(copy + R * lanes, copy + R * lanes + n_more, more);
+      std::copy(copy, copy + n_products, products);
+      std::copy(copy + R * lanes, copy + R * lanes + n_moments, moments);
     }
   }
 }
 
-/// The same for R that is known at run time, 1 to 8.
+/// The same for R, 1 to 8, known at run time.
 template <class T, uword Q>
 GASG21_INLINE void add_some(const CoordinateTileSums<T>& tile, const SampleGroup<T>& group, uword R,
                             uword first) {
@@ -108,8 +116,8 @@ GASG21_INLINE void add_some(const CoordinateTileSums<T>& tile, const SampleGroup
 #undef GASG21_REGISTERS
 }
 
-/// All registers, so many at a time that they stay registers. The first moments go with the last
-/// products: one walk through the bits less.
+/// Adds all products and moments, at most 8 registers of products at a time. The first moments go
+/// with the last products, which saves one loop over the bits.
 template <class T>
 GASG21_INLINE void add_all(const CoordinateTileSums<T>& tile, const SampleGroup<T>& group) {
   constexpr uword lanes = bytes / sizeof(T), most = 8;
@@ -133,7 +141,7 @@ GASG21_INLINE void add_all(const CoordinateTileSums<T>& tile, const SampleGroup<
 }
 
 template <class T>
-struct RowTable {
+struct CoordinateSumTable {
   static void note(const T* x, uword n_rows, const T* U, uword stride, uword d,
                    const FittedSample<T>& sample, SampleBits<T> bit, SampleBits<T>* seen, T* r) {
     constexpr uword lanes = bytes / sizeof(T);
@@ -143,7 +151,7 @@ struct RowTable {
       residuals_of<T, K>(x + i, U + i, stride, d, sample, r + i);
     for (; i + lanes <= n_rows; i += lanes)
       residuals_of<T, 1>(x + i, U + i, stride, d, sample, r + i);
-    if (i < n_rows) {  // some of them once more
+    if (i < n_rows) {  // the last register, overlapping the one before
       i = n_rows - lanes;
       residuals_of<T, 1>(x + i, U + i, stride, d, sample, r + i);
     }
@@ -185,7 +193,7 @@ struct RowTable {
 
 template <class T>
 const CoordinateSumKernels<T>& coordinate_sum_kernels() {
-  return RowTable<T>::kernels;
+  return CoordinateSumTable<T>::kernels;
 }
 
 }  // namespace gasg21::kernels::GASG21_SET

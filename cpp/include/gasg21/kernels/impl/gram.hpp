@@ -1,68 +1,97 @@
-// Of impl/tracked_basis.hpp: `sums`, in three ways by the number of columns.
+// `sums`, in three ways that depend on the number of columns. A part of impl/tracked_basis.hpp.
 
 namespace gasg21::kernels::GASG21_SET {
 
-/// A step by values: a pointer to T might be changed by what is stored, and would be read again.
-template <class T, uword D, bool Moving, bool Refined>
-struct FixedStep {
-  T v[D], z[D], y[D], along, across, scale, back;
+/// Some row blocks of the basis, and the entries of the vectors that belong to them.
+template <class T>
+struct RowBlocks {
+  T* U;
+  uword count;
+  T* r;                   // of the pending step, replaced by its direction
+  const T *e, *x, *next;  // as in SumsTask
 
-  GASG21_INLINE explicit FixedStep(const Move<T>& move)
-      : along(move.along), across(move.across), scale(move.scale), back(move.back) {
+  GASG21_INLINE RowBlocks(const SumsTask<T>& task, uword d, uword from, uword count_)
+      : U(task.U + from * d * block_rows<T>),
+        count(count_),
+        r(task.step ? task.step->e + from * block_rows<T> : nullptr),
+        e(task.e + from * block_rows<T>),
+        x(task.x + from * block_rows<T>),
+        next(task.next + from * block_rows<T>) {}
+};
+
+/// The sums of D columns in registers: b = U_Omega'x, x'e, and G of the first M columns.
+template <class T, uword D, uword M>
+struct Sums {
+  Pack<T> b[D], xe, G[M + 1][M + 1];
+
+  GASG21_INLINE Sums() : xe(Pack<T>{}) {
+    GASG21_UNROLL
+    for (uword c = 0; c < D; ++c) b[c] = Pack<T>{};
+    GASG21_UNROLL
+    for (uword c = 0; c < M; ++c) GASG21_UNROLL
+    for (uword a = 0; a <= c; ++a) G[c][a] = Pack<T>{};
+  }
+};
+
+/// A step by value: the compiler would read what a pointer to T points to again after each store.
+template <class T, uword D, bool Moving, bool WithY>
+struct StepValues {
+  T v[D], z[D], y[D], z_factor, e_factor, scale, y_over_z;
+
+  GASG21_INLINE explicit StepValues(const PendingStep<T>& step)
+      : z_factor(step.z_factor),
+        e_factor(step.e_factor),
+        scale(step.scale),
+        y_over_z(step.y_over_z) {
     for (uword c = 0; c < D; ++c) {
-      v[c] = Moving ? move.v[c] : T(0);
-      z[c] = Moving ? move.z[c] : T(0);
-      y[c] = Refined ? move.y[c] : T(0);
+      v[c] = Moving ? step.v[c] : T(0);
+      z[c] = Moving ? step.z[c] : T(0);
+      y[c] = WithY ? step.y[c] : T(0);
     }
   }
 };
 
-/// The step of some blocks, while a register of rows at a time stays in registers; adds to
-/// b = U_Omega'x (`moments`), to x'e when nothing is missing, and to the products of the first M
-/// columns.
+/// Applies the step to the row blocks and adds to the sums. One register of rows at a time, which
+/// stays in registers. Full: nothing of x is missing; only then x'e is summed.
 template <class T, uword D, uword M, bool Full, bool Moving>
-GASG21_INLINE void take_blocks_by_one(T* U, uword n_blocks, const Move<T>& move, T* e,
-                                      const T* last, const T* x, const T* next,
-                                      Pack<T> (&moments)[D], Pack<T>& across,
-                                      Pack<T> (&products)[M + 1][M + 1]) {
+GASG21_INLINE void add_one_register_at_a_time(const RowBlocks<T>& blocks,
+                                              const PendingStep<T>& step, Sums<T, D, M>& sums) {
   using P = Pack<T>;
   constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T);
-  for (uword block = 0; block < n_blocks; ++block) {
-    GASG21_PREFETCH_L2(next + block * L);
+  for (uword block = 0; block < blocks.count; ++block) {
+    GASG21_PREFETCH_L2(blocks.next + block * L);
     GASG21_UNROLL
     for (uword part = 0; part < L; part += lanes) {
-      T* const rows = U + block * D * L + part;
+      T* const rows = blocks.U + block * D * L + part;
       const uword at = block * L + part;
       P u[D];
       GASG21_UNROLL
       for (uword c = 0; c < D; ++c) u[c] = load<P>(rows + c * L);
       if constexpr (Moving) {
-        step_of_rows<T, D, Full>(u, e + at, move);
+        apply_to_register<T, D, Full>(u, blocks.r + at, step);
         GASG21_UNROLL
         for (uword c = 0; c < D; ++c) store(rows + c * L, u[c]);
       }
-      const P seen = load<P>(x + at), value = Full ? seen : where_observed(seen, seen);
-      if constexpr (Full) across += value * load<P>(last + at);
+      const P x = load<P>(blocks.x + at), value = Full ? x : where_observed(x, x);
+      if constexpr (Full) sums.xe += value * load<P>(blocks.e + at);
       GASG21_UNROLL
       for (uword c = 0; c < D; ++c) {
-        moments[c] += u[c] * value;
+        sums.b[c] += u[c] * value;
         if (c < M) {
-          const P masked = where_observed(seen, u[c]);
+          const P masked = where_observed(x, u[c]);
           GASG21_UNROLL
-          for (uword a = 0; a <= c; ++a) products[c][a] += masked * u[a];
+          for (uword a = 0; a <= c; ++a) sums.G[c][a] += masked * u[a];
         }
       }
     }
   }
 }
 
-/// The same, without products, for K registers of rows, which are too many to be kept: read twice,
-/// they share what is read of v and z, and none waits for the others. `last` is looked at only when
-/// nothing moves.
-template <class T, uword D, int K, bool Full, bool Moving, bool Refined>
-GASG21_INLINE void take_registers(T* U, const FixedStep<T, D, Moving, Refined>& step, T* e,
-                                  const T* last, const T* x, Pack<T> (&moments)[D],
-                                  Pack<T>& across) {
+/// The same without G for K registers of rows at a time, which are too many to keep. They are read
+/// twice, share the loads of v and z, and do not wait for each other.
+template <class T, uword D, int K, bool Full, bool Moving, bool WithY>
+GASG21_INLINE void add_registers_of_rows(T* U, const StepValues<T, D, Moving, WithY>& step, T* r,
+                                         const T* e, const T* x, Sums<T, D, 0>& sums) {
   using P = Pack<T>;
   constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T), parts = L / lanes;
   const auto rows = [&](int k) { return U + uword(k) / parts * D * L + uword(k) % parts * lanes; };
@@ -78,22 +107,22 @@ GASG21_INLINE void take_registers(T* U, const FixedStep<T, D, Moving, Refined>& 
       for (int k = 0; k < K; ++k) {
         const P u = load<P>(rows(k) + c * L);
         Uz[k] += u * z;
-        if constexpr (Refined) Uy[k] += u * y;
+        if constexpr (WithY) Uy[k] += u * y;
       }
     }
-    const StepNumbers<T> numbers(step);
+    const StepFactors<T> factors(step);
     GASG21_UNROLL
     for (int k = 0; k < K; ++k) {
       P direction;
-      shift[k] = shift_of<T, Refined, Full>(Uz[k], Uy[k], e + k * lanes, numbers, direction);
-      if constexpr (Full) across += load<P>(x + k * lanes) * direction;
+      shift[k] = shift_of<T, WithY, Full>(Uz[k], Uy[k], r + k * lanes, factors, direction);
+      if constexpr (Full) sums.xe += load<P>(x + k * lanes) * direction;
     }
   }
   GASG21_UNROLL
   for (int k = 0; k < K; ++k) {
-    const P seen = load<P>(x + k * lanes);
-    value[k] = Full ? seen : where_observed(seen, seen);
-    if constexpr (Full && !Moving) across += seen * load<P>(last + k * lanes);
+    const P entries = load<P>(x + k * lanes);
+    value[k] = Full ? entries : where_observed(entries, entries);
+    if constexpr (Full && !Moving) sums.xe += entries * load<P>(e + k * lanes);
   }
   GASG21_UNROLL
   for (uword c = 0; c < D; ++c) {
@@ -106,229 +135,119 @@ GASG21_INLINE void take_registers(T* U, const FixedStep<T, D, Moving, Refined>& 
         u += shift[k] * v;
         store(column, u);
       }
-      moments[c] += u * value[k];
+      sums.b[c] += u * value[k];
     }
   }
 }
-template <class T, uword D, bool Full, bool Moving, bool Refined>
-GASG21_INLINE void take_blocks_by_four(T* U, uword n_blocks, const Move<T>& move, T* e,
-                                       const T* last, const T* x, const T* next,
-                                       Pack<T> (&moments)[D], Pack<T>& across) {
+template <class T, uword D, bool Full, bool Moving, bool WithY>
+GASG21_INLINE void add_four_registers_at_a_time(const RowBlocks<T>& blocks,
+                                                const PendingStep<T>& pending,
+                                                Sums<T, D, 0>& sums) {
   constexpr uword L = block_rows<T>, parts = L / (bytes / sizeof(T)), at_once = 4 / parts;
-  const FixedStep<T, D, Moving, Refined> fixed(move), *step = &fixed;
-  const auto e_at = [&](uword at) { return Moving ? e + at : nullptr; };
-  const auto last_at = [&](uword at) { return Full && !Moving ? last + at : nullptr; };
+  const StepValues<T, D, Moving, WithY> values(pending), *step = &values;
+  const auto r_at = [&](uword at) { return Moving ? blocks.r + at : nullptr; };
+  const auto e_at = [&](uword at) { return Full && !Moving ? blocks.e + at : nullptr; };
   uword block = 0;
-  for (; block + at_once <= n_blocks; block += at_once) {
+  for (; block + at_once <= blocks.count; block += at_once) {
     GASG21_READ_AGAIN(step);
     const uword at = block * L;
     GASG21_UNROLL
-    for (uword b = 0; b < at_once; ++b) GASG21_PREFETCH_L2(next + at + b * L);
-    take_registers<T, D, 4, Full, Moving, Refined>(U + at * D, *step, e_at(at), last_at(at), x + at,
-                                                   moments, across);
+    for (uword b = 0; b < at_once; ++b) GASG21_PREFETCH_L2(blocks.next + at + b * L);
+    add_registers_of_rows<T, D, 4, Full, Moving, WithY>(blocks.U + at * D, *step, r_at(at),
+                                                        e_at(at), blocks.x + at, sums);
   }
-  for (; block < n_blocks; ++block) {
+  for (; block < blocks.count; ++block) {
     const uword at = block * L;
-    take_registers<T, D, int(parts), Full, Moving, Refined>(U + at * D, *step, e_at(at),
-                                                            last_at(at), x + at, moments, across);
+    add_registers_of_rows<T, D, int(parts), Full, Moving, WithY>(blocks.U + at * D, *step, r_at(at),
+                                                                 e_at(at), blocks.x + at, sums);
   }
 }
 
+/// Applies the step to the row blocks and adds to the sums.
 template <class T, uword D, uword M, bool Full, bool Moving>
-GASG21_INLINE void take_blocks(T* U, uword n_blocks, const Move<T>& move, T* e, const T* last,
-                               const T* x, const T* next, Pack<T> (&moments)[D], Pack<T>& across,
-                               Pack<T> (&products)[M + 1][M + 1]) {
+GASG21_INLINE void add_blocks(const RowBlocks<T>& blocks, const PendingStep<T>& step,
+                              Sums<T, D, M>& sums) {
   if constexpr (bytes == 64 || M > 0)
-    take_blocks_by_one<T, D, M, Full, Moving>(U, n_blocks, move, e, last, x, next, moments, across,
-                                              products);
-  else if (Moving && move.y)
-    take_blocks_by_four<T, D, Full, Moving, Moving>(U, n_blocks, move, e, last, x, next, moments,
-                                                    across);
+    add_one_register_at_a_time<T, D, M, Full, Moving>(blocks, step, sums);
+  else if (Moving && step.y)
+    add_four_registers_at_a_time<T, D, Full, Moving, Moving>(blocks, step, sums);
   else
-    take_blocks_by_four<T, D, Full, Moving, false>(U, n_blocks, move, e, last, x, next, moments,
-                                                   across);
-}
-
-/// Zeros for `take_blocks`.
-template <class T, uword D, uword M>
-GASG21_INLINE void clear(Pack<T> (&moments)[D], Pack<T>& across,
-                         Pack<T> (&products)[M + 1][M + 1]) {
-  across = Pack<T>{};
-  GASG21_UNROLL
-  for (uword c = 0; c < D; ++c) moments[c] = Pack<T>{};
-  GASG21_UNROLL
-  for (uword c = 0; c < M; ++c) GASG21_UNROLL
-  for (uword a = 0; a <= c; ++a) products[c][a] = Pack<T>{};
+    add_four_registers_at_a_time<T, D, Full, Moving, false>(blocks, step, sums);
 }
 
 /// `sums` for few columns: all sums in registers.
 template <class T, uword D, bool Full, bool Moving>
-GASG21_INLINE T sums_in_registers(T* U, uword n_blocks, const Move<T>* move, const T* last,
-                                  const T* x, const T* next, T* G, T* b) {
+GASG21_INLINE T sums_in_registers(const SumsTask<T>& task) {
   constexpr uword M = Full ? 0 : D;
-  Pack<T> moments[D], across, products[M + 1][M + 1];
-  clear<T, D, M>(moments, across, products);
-  const Move<T> step = Moving ? *move : Move<T>{};
-  take_blocks<T, D, M, Full, Moving>(U, n_blocks, step, step.e, last, x, next, moments, across,
-                                     products);
+  Sums<T, D, M> sums;
+  const PendingStep<T> step = Moving ? *task.step : PendingStep<T>{};
+  add_blocks<T, D, M, Full, Moving>(RowBlocks<T>(task, D, 0, task.n_blocks), step, sums);
   GASG21_UNROLL
-  for (uword c = 0; c < D; ++c) b[c] = lane_sum<T>(moments[c]);
+  for (uword c = 0; c < D; ++c) task.b[c] = lane_sum<T>(sums.b[c]);
   GASG21_UNROLL
   for (uword c = 0; c < M; ++c) GASG21_UNROLL
-  for (uword a = 0; a <= c; ++a) G[c + a * D] = lane_sum<T>(products[c][a]);
-  return lane_sum<T>(across);
+  for (uword a = 0; a <= c; ++a) task.G[c + a * D] = lane_sum<T>(sums.G[c][a]);
+  return lane_sum<T>(sums.xe);
 }
 
-/// `sums` for some more columns, when something is missing: the step, the moments and,
-/// where registers are left for them, a few products of a chunk of rows; then the others, in tiles,
-/// while it is in the first cache and the next chunk on its way there.
+/// `sums` for more columns if something is missing. Takes chunks of rows: first the step, b and,
+/// where registers are left, G of a few columns; then the other tiles of G, while the chunk is in
+/// the first-level cache and the next one is being prefetched.
 template <class T, uword D, bool Moving>
-GASG21_INLINE void sums_in_chunks(T* U, uword n_blocks, const Move<T>* move, const T* x,
-                                  const T* next, T* G, T* b, T* scratch) {
+GASG21_INLINE void sums_in_chunks(const SumsTask<T>& task) {
   using P = Pack<T>;
   constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T), most = 320 / D;
   constexpr uword M = bytes == 64 && D <= max_tile + 2 ? 3 : 0;
-  P moments[D], across, products[M + 1][M + 1];
-  clear<T, D, M>(moments, across, products);
-  std::fill(scratch, scratch + D * (D + 1) / 2 * L, T(0));
-  const Move<T> step = Moving ? *move : Move<T>{};
-  const uword n_chunks = (n_blocks + most - 1) / most;
+  Sums<T, D, M> sums;
+  T* const products = task.scratch;
+  std::fill(products, products + D * (D + 1) / 2 * L, T(0));
+  const PendingStep<T> step = Moving ? *task.step : PendingStep<T>{};
+  const uword n_chunks = (task.n_blocks + most - 1) / most;
   for (uword from = 0, k = 0, here; k < n_chunks; from += here, ++k) {
-    here = (n_blocks - from) / (n_chunks - k);  // of nearly the same size
-    T* const rows = U + from * D * L;
-    const T *seen = x + from * L, *ahead = U + std::min(from + here, n_blocks - 1) * D * L;
-    take_blocks<T, D, M, false, Moving>(rows, here, step, Moving ? step.e + from * L : nullptr,
-                                        nullptr, seen, next + from * L, moments, across, products);
+    here = (task.n_blocks - from) / (n_chunks - k);  // of nearly the same size
+    const RowBlocks<T> blocks(task, D, from, here);
+    const T* ahead = task.U + std::min(from + here, task.n_blocks - 1) * D * L;
+    add_blocks<T, D, M, false, Moving>(blocks, step, sums);
+    const Chunk<T> chunk{blocks.U, blocks.x, here, D};
     if constexpr (bytes < 64) {
-      add_small_tiles<T, D>(rows, seen, here, scratch, ahead);
+      add_small_tiles<T, D>(chunk, products, ahead);
     } else if constexpr (M > 0) {
-      add_tile<T, D - M, M, true>(rows, seen, here, D, M, 0, scratch, ahead, D);
+      add_tile<T, D - M, M, true>(chunk, M, 0, products, {ahead, D});
     } else {
       constexpr uword A = (D + 1) / 2, B = D - A, share = (D + 2) / 3;
-      add_tile<T, A, 0, true>(rows, seen, here, D, 0, 0, scratch, ahead, share);
-      add_tile<T, B, A, false>(rows, seen, here, D, A, 0, scratch, ahead + share * L, share);
-      add_tile<T, B, 0, true>(rows, seen, here, D, A, 0, scratch, ahead + 2 * share * L,
-                              D - 2 * share);
+      add_tile<T, A, 0, true>(chunk, 0, 0, products, {ahead, share});
+      add_tile<T, B, A, false>(chunk, A, 0, products, {ahead + share * L, share});
+      add_tile<T, B, 0, true>(chunk, A, 0, products, {ahead + 2 * share * L, D - 2 * share});
     }
   }
   GASG21_UNROLL
   for (uword c = 0; c < D; ++c) {
-    b[c] = lane_sum<T>(moments[c]);
+    task.b[c] = lane_sum<T>(sums.b[c]);
     GASG21_UNROLL
     for (uword a = 0; a <= c; ++a)
-      G[c + a * D] = lane_sum<T>(c < M ? products[c < M ? c : 0][a < M ? a : 0]
-                                       : load<P>(scratch + (c * (c + 1) / 2 + a) * lanes));
+      task.G[c + a * D] = lane_sum<T>(c < M ? sums.G[c < M ? c : 0][a < M ? a : 0]
+                                            : load<P>(products + (c * (c + 1) / 2 + a) * lanes));
   }
 }
 
-/// For K registers of rows: the step, and b += U'x.
-template <class T, bool Full, bool Moving, int K>
-GASG21_INLINE void take_rows(T* const (&u)[K], T* const (&e)[K], const T* const (&x)[K],
-                             const T* const (&last)[K], uword d, const Move<T>* move, T* moments,
-                             Pack<T>& across) {
-  using P = Pack<T>;
-  constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T);
-  P shift[K], value[K];
-  if constexpr (Moving) find_shift<T, Full>(u, e, d, *move, shift);
-  GASG21_UNROLL
-  for (int k = 0; k < K; ++k) {
-    const P seen = load<P>(x[k]);
-    value[k] = Full ? seen : where_observed(seen, seen);
-    if constexpr (Full) across += value[k] * load<P>(last[k]);
-  }
-  for (uword c = 0; c < d; ++c) {
-    P moment = load<P>(moments + c * lanes), v = P{};
-    if constexpr (Moving) v = broadcast<P>(move->v[c]);
-    GASG21_UNROLL
-    for (int k = 0; k < K; ++k) {
-      P column = load<P>(u[k] + c * L);
-      if constexpr (Moving) {
-        column += shift[k] * v;
-        store(u[k] + c * L, column);
-      }
-      moment += column * value[k];
-    }
-    store(moments + c * lanes, moment);
-  }
-}
-
-/// `sums` for many columns: a chunk of rows at a time, in tiles.
-template <class T, bool Full, bool Moving>
-GASG21_INLINE T sums_in_tiles(T* U, uword n_blocks, uword d, const Move<T>* move, const T* last,
-                              const T* x, const T* next, T* G, T* b, T* scratch) {
-  using P = Pack<T>;
-  constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T), parts = L / lanes;
-  constexpr int K = 4;
-  const bool compressed = !Full && bytes == 32 && d >= least_compressed;
-  const uword pairs = d * (d + 1) / 2, chunk = compressed ? most_compressed : chunk_blocks(d);
-  T *moments = scratch, *products = moments + d * L;
-  [[maybe_unused]] T* const room = products + pairs * L;
-  std::fill(moments, Full ? products : products + pairs * (compressed ? 1 : lanes), T(0));
-  T *u[K], *e[K], *u1[1], *e1[1];
-  const T *at[K], *before[K], *at1[1], *before1[1];
-  P across = P{};
-  for (uword from = 0; from < n_blocks; from += chunk) {
-    const uword n_packs = std::min(chunk, n_blocks - from) * parts;
-    uword g = 0;
-    for (; g + K <= n_packs; g += K) {
-      rows_from(g, d, U + from * d * L, u);
-      entries_from(g, x + from * L, at);
-      entries_from(g, last + from * L, before);
-      if constexpr (Moving) entries_from(g, move->e + from * L, e);
-      GASG21_UNROLL
-      for (uword k = 0; k < uword(K); k += parts)
-        GASG21_PREFETCH_L2(next + from * L + (g + k) * lanes);
-      take_rows<T, Full, Moving>(u, e, at, before, d, move, moments, across);
-    }
-    for (; g < n_packs; ++g) {
-      rows_from(g, d, U + from * d * L, u1);
-      entries_from(g, x + from * L, at1);
-      entries_from(g, last + from * L, before1);
-      if constexpr (Moving) entries_from(g, move->e + from * L, e1);
-      take_rows<T, Full, Moving>(u1, e1, at1, before1, d, move, moments, across);
-    }
-    if constexpr (!Full) {
-      const uword here = n_packs / parts;
-#if GASG21_BYTES == 32
-      if (compressed) {
-        add_observed<T>(U + from * d * L, x + from * L, here, d, products, room);
-        continue;
-      }
-#endif
-      const uword next_here = std::min(from + here, n_blocks - 1);
-      add_tiles<T>(U + from * d * L, x + from * L, here, d, products, U + next_here * d * L);
-    }
-  }
-  for (uword c = 0; c < d; ++c) {
-    b[c] = lane_sum<T>(load<P>(moments + c * lanes));
-    if constexpr (!Full)
-      for (uword a = 0; a <= c; ++a) {
-        const uword pair = c * (c + 1) / 2 + a;
-        G[c + a * d] = compressed ? products[pair] : lane_sum<T>(load<P>(products + pair * lanes));
-      }
-  }
-  return lane_sum<T>(across);
-}
-
+/// `sums` for D columns, or for any number of them if D = 0.
 template <class T, uword D, bool Full, bool Moving>
-GASG21_INLINE T sums_for(T* U, uword n_blocks, uword d, const Move<T>* move, const T* e, const T* x,
-                         const T* next, T* G, T* b, T* scratch) {
+GASG21_INLINE T sums_for(const SumsTask<T>& task) {
   if constexpr (D != 0 && (Full || D <= max_tile))
-    return sums_in_registers<T, D, Full, Moving>(U, n_blocks, move, e, x, next, G, b);
-  else if constexpr (D != 0 && !Full)
-    return sums_in_chunks<T, D, Moving>(U, n_blocks, move, x, next, G, b, scratch), T(0);
+    return sums_in_registers<T, D, Full, Moving>(task);
+  else if constexpr (D != 0)
+    return sums_in_chunks<T, D, Moving>(task), T(0);
   else
-    return sums_in_tiles<T, Full, Moving>(U, n_blocks, d, move, e, x, next, G, b, scratch);
+    return sums_of_many_columns<T, Full, Moving>(task);
 }
 
 template <class T, uword D>
-GASG21_INLINE T sums_of(T* U, uword n_blocks, uword d, const Move<T>* move, const T* e, const T* x,
-                        const T* next, T* G, T* b, T* scratch) {
-  if (move && G)
-    return sums_for<T, D, false, true>(U, n_blocks, d, move, e, x, next, G, b, scratch);
-  if (move) return sums_for<T, D, true, true>(U, n_blocks, d, move, e, x, next, G, b, scratch);
-  if (G) return sums_for<T, D, false, false>(U, n_blocks, d, move, e, x, next, G, b, scratch);
-  return sums_for<T, D, true, false>(U, n_blocks, d, move, e, x, next, G, b, scratch);
+GASG21_INLINE T sums_of(const SumsTask<T>& given) {
+  const SumsTask<T> task = given;  // a copy, which stays in registers
+  if (task.step && task.G) return sums_for<T, D, false, true>(task);
+  if (task.step) return sums_for<T, D, true, true>(task);
+  if (task.G) return sums_for<T, D, false, false>(task);
+  return sums_for<T, D, true, false>(task);
 }
 
 }  // namespace gasg21::kernels::GASG21_SET

@@ -1,74 +1,103 @@
-// Of impl/tracked_basis.hpp: the products of the columns of some rows, in tiles of
-// registers.
+// Gram matrices of some rows, in register tiles. A part of impl/tracked_basis.hpp.
 
 namespace gasg21::kernels::GASG21_SET {
 
-/// Adds to the products of the columns i, i + 1, ... (R of them) with j, j + 1, ... (C), and, if
-/// Corner, with one another, of a chunk of U over what is observed of x. Meanwhile it fetches
-/// `n_ahead` lines a block of what comes next. Columns are Apart from each other, and their blocks
-/// d blocks. If not Masked, all is observed, x is not looked at, and a sum is kept as one number:
-/// so many columns have more sums than the near caches hold registers of them.
+/// Some rows of the basis, and the entries of x that belong to them.
+template <class T>
+struct Chunk {
+  const T *U, *x;
+  uword n_blocks, stride;  // `stride` blocks from one row block to the next
+};
+
+/// Cache lines to prefetch with each row block.
+template <class T>
+struct Ahead {
+  const T* from;
+  uword lines;
+};
+
+/// Whether a tile of R rows holds entry (r, c): C columns and, if Corner, the lower triangle of the
+/// R columns that are its rows.
+template <uword C, bool Corner>
+GASG21_INLINE constexpr bool in_tile(uword r, uword c) {
+  return c < C || (Corner && c - C <= r);
+}
+
+/// Where the sum of columns i + r and j + c is, or of i + r and i + c - C in the corner.
+template <class T, uword C, bool Masked>
+GASG21_INLINE T* tile_sum(T* sums, uword i, uword j, uword r, uword c) {
+  const uword row = i + r, column = c < C ? j + c : i + c - C;
+  return sums + (row * (row + 1) / 2 + column) * (Masked ? bytes / sizeof(T) : 1);
+}
+
+/// Adds the products of one register of rows to a tile.
+template <class T, uword R, uword C, bool Corner, uword Apart>
+GASG21_INLINE void add_to_tile(const Pack<T> (&left)[R], const T* columns,
+                               Pack<T> (&tile)[R][C + R]) {
+  GASG21_UNROLL
+  for (uword c = 0; c < C; ++c) {
+    const Pack<T> right = load<Pack<T>>(columns + c * Apart);
+    GASG21_UNROLL
+    for (uword r = 0; r < R; ++r) tile[r][c] = multiply_add<T>(left[r], right, tile[r][c]);
+  }
+  if constexpr (Corner) {
+    GASG21_UNROLL
+    for (uword r = 0; r < R; ++r) GASG21_UNROLL
+    for (uword c = 0; c <= r; ++c)
+      tile[r][C + c] = multiply_add<T>(left[r], left[c], tile[r][C + c]);
+  }
+}
+
+/// Adds a tile of the Gram matrix of a chunk to the sums: the products of the columns i, i + 1, ...
+/// (R of them) with j, j + 1, ... (C) and, if Corner, with one another. Columns are Apart from each
+/// other. Masked: over the observed entries of x; a sum is then a register. Otherwise all entries
+/// are observed, and a sum is one number: so many columns have more sums than the near caches hold
+/// registers.
 template <class T, uword R, uword C, bool Corner, uword Apart = block_rows<T>, bool Masked = true>
-GASG21_INLINE void add_tile(const T* chunk, const T* x, uword n_blocks, uword d, uword i, uword j,
-                            T* sums, const T* ahead, uword n_ahead) {
+GASG21_INLINE void add_tile(const Chunk<T>& chunk, uword i, uword j, T* sums, Ahead<T> ahead) {
   using P = Pack<T>;
   constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T);
   P tile[R][C + R];
-  const auto at = [&](uword r, uword c) {
-    const uword row = i + r, column = c < C ? j + c : i + c - C;
-    return sums + (row * (row + 1) / 2 + column) * (Masked ? lanes : 1);
-  };
   GASG21_UNROLL
   for (uword r = 0; r < R; ++r) GASG21_UNROLL
   for (uword c = 0; c < C + R; ++c)
-    if (c < C || (Corner && c - C <= r)) tile[r][c] = Masked ? load<P>(at(r, c)) : P{};
+    if (in_tile<C, Corner>(r, c))
+      tile[r][c] = Masked ? load<P>(tile_sum<T, C, Masked>(sums, i, j, r, c)) : P{};
   // A pointer for each side, so that columns are at constant distances from it.
-  const T *rows = chunk + i * Apart, *columns = chunk + j * Apart;
-  for (uword b = 0; b < n_blocks; ++b, rows += d * L, columns += d * L, x += L, ahead += d * L) {
-    if constexpr (bytes != 32)  // with AVX2 on a Zen 3 asking costs more than waiting (4 to 9 %)
-      for (uword k = 0; k < n_ahead; ++k) GASG21_PREFETCH_L1(ahead + k * L);
+  const T *rows = chunk.U + i * Apart, *columns = chunk.U + j * Apart, *x = chunk.x;
+  const uword step = chunk.stride * L;
+  for (uword b = 0; b < chunk.n_blocks;
+       ++b, rows += step, columns += step, x += L, ahead.from += step) {
+    if constexpr (bytes != 32)  // with AVX2 on a Zen 3 prefetching costs more than waiting (4-9 %)
+      for (uword k = 0; k < ahead.lines; ++k) GASG21_PREFETCH_L1(ahead.from + k * L);
     GASG21_UNROLL
     for (uword part = 0; part < L; part += lanes) {
-      P left[R];
-      if constexpr (Masked) {
-        const P seen = load<P>(x + part);
-        GASG21_UNROLL
-        for (uword r = 0; r < R; ++r)
-          left[r] = where_observed(seen, load<P>(rows + r * Apart + part));
-      } else {
-        GASG21_UNROLL
-        for (uword r = 0; r < R; ++r) left[r] = load<P>(rows + r * Apart + part);
-      }
+      P left[R], entries = P{};
+      if constexpr (Masked) entries = load<P>(x + part);
       GASG21_UNROLL
-      for (uword c = 0; c < C; ++c) {
-        const P right = load<P>(columns + c * Apart + part);
-        GASG21_UNROLL
-        for (uword r = 0; r < R; ++r) tile[r][c] = multiply_add<T>(left[r], right, tile[r][c]);
+      for (uword r = 0; r < R; ++r) {
+        const P column = load<P>(rows + r * Apart + part);
+        left[r] = Masked ? where_observed(entries, column) : column;
       }
-      if constexpr (Corner) {
-        GASG21_UNROLL
-        for (uword r = 0; r < R; ++r) GASG21_UNROLL
-        for (uword c = 0; c <= r; ++c)
-          tile[r][C + c] = multiply_add<T>(left[r], left[c], tile[r][C + c]);
-      }
+      add_to_tile<T, R, C, Corner, Apart>(left, columns + part, tile);
     }
   }
   GASG21_UNROLL
   for (uword r = 0; r < R; ++r) GASG21_UNROLL
   for (uword c = 0; c < C + R; ++c)
-    if (c < C || (Corner && c - C <= r)) {
+    if (in_tile<C, Corner>(r, c)) {
+      T* const sum = tile_sum<T, C, Masked>(sums, i, j, r, c);
       if constexpr (Masked)
-        store(at(r, c), tile[r][c]);
+        store(sum, tile[r][c]);
       else
-        *at(r, c) += lane_sum<T>(tile[r][c]);
+        *sum += lane_sum<T>(tile[r][c]);
     }
 }
 
-/// Adds to the products of the columns i, ..., i + R - 1 with one another, and of j, ..., j + S -
-/// 1: of one such corner alone the sums would wait for each other.
+/// Adds two corners: the products of the columns i, ..., i + R - 1 with one another, and those of
+/// j, ..., j + S - 1. The sums of a single corner would wait for each other.
 template <class T, uword R, uword S>
-GASG21_INLINE void add_corners(const T* chunk, const T* x, uword n_blocks, uword d, uword i,
-                               uword j, T* sums) {
+GASG21_INLINE void add_corners(const Chunk<T>& chunk, uword i, uword j, T* sums) {
   using P = Pack<T>;
   constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T);
   P first[R][R], second[S][S];
@@ -81,21 +110,22 @@ GASG21_INLINE void add_corners(const T* chunk, const T* x, uword n_blocks, uword
   GASG21_UNROLL
   for (uword r = 0; r < S; ++r) GASG21_UNROLL
   for (uword c = 0; c <= r; ++c) second[r][c] = load<P>(at(j, r, c));
-  const T *one = chunk + i * L, *other = chunk + j * L;
-  for (uword b = 0; b < n_blocks; ++b, one += d * L, other += d * L, x += L) {
+  const T *one = chunk.U + i * L, *other = chunk.U + j * L, *x = chunk.x;
+  const uword step = chunk.stride * L;
+  for (uword b = 0; b < chunk.n_blocks; ++b, one += step, other += step, x += L) {
     GASG21_UNROLL
     for (uword part = 0; part < L; part += lanes) {
-      const P seen = load<P>(x + part);
+      const P entries = load<P>(x + part);
       P u[R], v[S];
       GASG21_UNROLL
       for (uword r = 0; r < R; ++r) {
-        u[r] = where_observed(seen, load<P>(one + r * L + part));
+        u[r] = where_observed(entries, load<P>(one + r * L + part));
         GASG21_UNROLL
         for (uword c = 0; c <= r; ++c) first[r][c] = multiply_add<T>(u[r], u[c], first[r][c]);
       }
       GASG21_UNROLL
       for (uword r = 0; r < S; ++r) {
-        v[r] = where_observed(seen, load<P>(other + r * L + part));
+        v[r] = where_observed(entries, load<P>(other + r * L + part));
         GASG21_UNROLL
         for (uword c = 0; c <= r; ++c) second[r][c] = multiply_add<T>(v[r], v[c], second[r][c]);
       }
@@ -109,37 +139,35 @@ GASG21_INLINE void add_corners(const T* chunk, const T* x, uword n_blocks, uword
   for (uword c = 0; c <= r; ++c) store(at(j, r, c), second[r][c]);
 }
 
-/// All products of D columns, 4 to 10, of a chunk, with 16 registers.
+/// The Gram matrix of D columns, 4 to 10, with 16 registers.
 template <class T, uword D>
-GASG21_INLINE void add_small_tiles(const T* chunk, const T* x, uword n_blocks, T* sums,
-                                   const T* ahead) {
+GASG21_INLINE void add_small_tiles(const Chunk<T>& chunk, T* sums, const T* ahead) {
   if constexpr (D == 4) {
-    add_tile<T, 4, 0, true>(chunk, x, n_blocks, D, 0, 0, sums, ahead, D);
+    add_tile<T, 4, 0, true>(chunk, 0, 0, sums, {ahead, D});
   } else if constexpr (D == 5) {
-    add_tile<T, 2, 3, true>(chunk, x, n_blocks, D, 3, 0, sums, ahead, D);
-    add_tile<T, 3, 0, true>(chunk, x, n_blocks, D, 0, 0, sums, ahead, 0);
+    add_tile<T, 2, 3, true>(chunk, 3, 0, sums, {ahead, D});
+    add_tile<T, 3, 0, true>(chunk, 0, 0, sums, {ahead, 0});
   } else if constexpr (D <= 7) {  // 3, 3 and 4, 3
     constexpr uword A = D - 3;
-    add_tile<T, 3, A, false>(chunk, x, n_blocks, D, A, 0, sums, ahead, D);
+    add_tile<T, 3, A, false>(chunk, A, 0, sums, {ahead, D});
     if constexpr (A == 3) {
-      add_corners<T, 3, 3>(chunk, x, n_blocks, D, 0, 3, sums);
+      add_corners<T, 3, 3>(chunk, 0, 3, sums);
     } else {
-      add_tile<T, 4, 0, true>(chunk, x, n_blocks, D, 0, 0, sums, ahead, 0);
-      add_tile<T, 3, 0, true>(chunk, x, n_blocks, D, 4, 0, sums, ahead, 0);
+      add_tile<T, 4, 0, true>(chunk, 0, 0, sums, {ahead, 0});
+      add_tile<T, 3, 0, true>(chunk, 4, 0, sums, {ahead, 0});
     }
   } else {  // 3, 3, 2; 3, 3, 3 and 4, 3, 3
-    constexpr uword A = D == 10 ? 4 : 3, B = 3, C = D - A - B;
-    add_tile<T, B, A, false>(chunk, x, n_blocks, D, A, 0, sums, ahead, (D + 1) / 2);
-    add_tile<T, C, A, false>(chunk, x, n_blocks, D, A + B, 0, sums,
-                             ahead + (D + 1) / 2 * block_rows<T>, D / 2);
-    add_tile<T, C, B, false>(chunk, x, n_blocks, D, A + B, A, sums, ahead, 0);
-    add_tile<T, A, 0, true>(chunk, x, n_blocks, D, 0, 0, sums, ahead, 0);
-    add_corners<T, B, C>(chunk, x, n_blocks, D, A, A + B, sums);
+    constexpr uword A = D == 10 ? 4 : 3, B = 3, C = D - A - B, half = (D + 1) / 2;
+    add_tile<T, B, A, false>(chunk, A, 0, sums, {ahead, half});
+    add_tile<T, C, A, false>(chunk, A + B, 0, sums, {ahead + half * block_rows<T>, D / 2});
+    add_tile<T, C, B, false>(chunk, A + B, A, sums, {ahead, 0});
+    add_tile<T, A, 0, true>(chunk, 0, 0, sums, {ahead, 0});
+    add_corners<T, B, C>(chunk, A, A + B, sums);
   }
 }
 
-/// d columns in tiles of nearly the same width: 5, 4 or 3 with 32 registers; with 16 of them 3, and
-/// one of 4 or 2.
+/// Splits d columns into tiles of nearly the same width: 5, 4 or 3 with 32 registers; 3, and one of
+/// 4 or 2, with 16 registers.
 struct Tiling {
   uword count, width, wide;  // the first `wide` tiles have one column more than `width`
   GASG21_INLINE explicit Tiling(uword d)
@@ -150,11 +178,10 @@ struct Tiling {
   GASG21_INLINE uword columns(uword t) const { return width + (t < wide); }
 };
 
-/// All products of the columns of a chunk.
+/// The Gram matrix of the d columns of a chunk. Prefetches a share of the chunk `ahead` with each
+/// tile.
 template <class T, uword Apart = block_rows<T>, bool Masked = true>
-GASG21_INLINE void add_tiles(const T* chunk, const T* x, uword n_blocks, uword d, T* sums,
-                             const T* ahead) {
-  const uword step = Masked ? d : 1;
+GASG21_INLINE void add_tiles(const Chunk<T>& chunk, uword d, T* sums, const T* ahead) {
   constexpr uword A = bytes == 64 ? 5 : 4, B = A - 1, C = A - 2;  // the widths that occur
   const Tiling tiling(d);
   const uword n_tiles = tiling.count * (tiling.count + 1) / 2, share = (d + n_tiles - 1) / n_tiles;
@@ -164,17 +191,17 @@ GASG21_INLINE void add_tiles(const T* chunk, const T* x, uword n_blocks, uword d
       const uword i = tiling.first(s), j = tiling.first(t);
       const uword rows = tiling.columns(s), columns = tiling.columns(t);
       const uword lines = std::min(share, d - fetched);
-      const T* next = ahead + fetched * block_rows<T>;
+      const Ahead<T> next{ahead + fetched * block_rows<T>, lines};
       fetched += lines;
-#define GASG21_TILE(R, K)                                                                       \
-  if (rows == (R) && columns == (K)) {                                                          \
-    add_tile<T, R, K, false, Apart, Masked>(chunk, x, n_blocks, step, i, j, sums, next, lines); \
-    continue;                                                                                   \
+#define GASG21_TILE(R, K)                                             \
+  if (rows == (R) && columns == (K)) {                                \
+    add_tile<T, R, K, false, Apart, Masked>(chunk, i, j, sums, next); \
+    continue;                                                         \
   }
-#define GASG21_DIAGONAL_TILE(R)                                                                \
-  if (s == t && rows == (R)) {                                                                 \
-    add_tile<T, R, 0, true, Apart, Masked>(chunk, x, n_blocks, step, i, j, sums, next, lines); \
-    continue;                                                                                  \
+#define GASG21_DIAGONAL_TILE(R)                                      \
+  if (s == t && rows == (R)) {                                       \
+    add_tile<T, R, 0, true, Apart, Masked>(chunk, i, j, sums, next); \
+    continue;                                                        \
   }
       GASG21_DIAGONAL_TILE(A)
       GASG21_DIAGONAL_TILE(B)
@@ -193,26 +220,26 @@ GASG21_INLINE void add_tiles(const T* chunk, const T* x, uword n_blocks, uword d
 
 #if GASG21_BYTES == 32
 
-/// What is observed of a chunk, each column by itself, zeros up to whole blocks; then the products
-/// of these. Moving it takes 1 / d of the time of the products, of which fewer are left, and they
-/// run through memory. (With AVX-512 it was not tried.)
+/// The same, after the observed rows of the chunk are compacted: each column by itself, with zeros
+/// up to whole row blocks. Compacting takes 1 / d of the time of the products, of which fewer
+/// remain. (Not tried with AVX-512.)
 template <class T>
-GASG21_INLINE void add_observed(const T* chunk, const T* x, uword n_blocks, uword d, T* sums,
-                                T* room) {
+GASG21_INLINE void add_compacted(const Chunk<T>& chunk, T* sums, T* compacted) {
   using P = Pack<T>;
   constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T), parts = L / lanes;
-  constexpr uword apart = compressed_apart<T>;
-  T* out = room;
-  for (uword g = 0; g < n_blocks * parts; ++g) {
-    const unsigned bits = observed_bits<T>(load<P>(x + g * lanes));
-    const T* const rows = chunk + g / parts * d * L + g % parts * lanes;
+  constexpr uword apart = compacted_apart<T>;
+  const uword d = chunk.stride;
+  T* out = compacted;
+  for (uword g = 0; g < chunk.n_blocks * parts; ++g) {
+    const unsigned bits = observed_bits<T>(load<P>(chunk.x + g * lanes));
+    const T* const rows = chunk.U + g / parts * d * L + g % parts * lanes;
     for (uword c = 0; c < d; ++c) store(out + c * apart, compress<T>(load<P>(rows + c * L), bits));
     out += __builtin_popcount(bits);
   }
   for (uword c = 0; c < d; ++c) GASG21_UNROLL
   for (uword part = 0; part < L; part += lanes) store(out + c * apart + part, P{});
-  const uword count = uword(out - room);
-  add_tiles<T, apart, false>(room, x, (count + L - 1) / L, d, sums, room);
+  const uword count = uword(out - compacted);
+  add_tiles<T, apart, false>({compacted, nullptr, (count + L - 1) / L, 1}, d, sums, compacted);
 }
 
 #endif

@@ -2,8 +2,8 @@
 
 namespace gasg21::kernels::GASG21_SET {
 
-/// column[i] -= sum_k G[i + k d] factors[k] for i in [from, to), as far as whole registers go, K at
-/// a time. Returns where it stopped.
+/// column[i] -= sum_k G[i + k d] factors[k] for i in [from, to), in whole registers, K at a
+/// time. Returns the first i that is left.
 template <class T, int K>
 GASG21_INLINE uword subtract_columns(const T* G, uword d, uword count, const T* factors, T* column,
                                      uword from, uword to) {

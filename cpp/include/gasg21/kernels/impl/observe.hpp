@@ -1,55 +1,57 @@
-// The kernels of observe.hpp for one instruction set; included once for each.
+// The kernels of observe.hpp for one instruction set; included once for each set.
 
 namespace gasg21::kernels::GASG21_SET {
 
-/// out = x for a register; adds the squares of what is observed and, unless Whole, counts it.
+/// out = x for one register. Adds the squares of the observed entries and, unless Whole, counts
+/// them.
 template <class T, bool Whole>
-GASG21_INLINE void look_at(const T* x, T* out, Pack<T>& squares, Pack<T>& counts) {
+GASG21_INLINE void observe_register(const T* x, T* out, Pack<T>& squares, Pack<T>& counts) {
   using P = Pack<T>;
-  const P seen = load<P>(x), value = Whole ? seen : where_observed(seen, seen);
-  store(out, seen);
+  const P entries = load<P>(x), value = Whole ? entries : where_observed(entries, entries);
+  store(out, entries);
   squares += value * value;
-  if constexpr (!Whole) counts += where_observed(seen, broadcast<P>(T(1)));
+  if constexpr (!Whole) counts += where_observed(entries, broadcast<P>(T(1)));
 }
 
-/// out = x. Returns the sum of the squares of what is observed, and counts it unless Whole: then
-/// nothing should be missing, or the sum is NaN.
+/// out = x. Returns the sum of squares of the observed entries, and counts them unless Whole: then
+/// nothing should be missing, and the sum is NaN if something is.
 template <class T, bool Whole>
-GASG21_INLINE T look(const T* x, uword n, T* out, uword& count) {
+GASG21_INLINE T observe_all(const T* x, uword n, T* out, uword& count) {
   constexpr uword lanes = bytes / sizeof(T);
   Pack<T> squares[4] = {}, counts[4] = {};
   uword i = 0;
   for (; i + 4 * lanes <= n; i += 4 * lanes) {
     GASG21_UNROLL
     for (int k = 0; k < 4; ++k)
-      look_at<T, Whole>(x + i + k * lanes, out + i + k * lanes, squares[k], counts[k]);
+      observe_register<T, Whole>(x + i + k * lanes, out + i + k * lanes, squares[k], counts[k]);
   }
-  for (; i + lanes <= n; i += lanes) look_at<T, Whole>(x + i, out + i, squares[0], counts[0]);
-  if (i < n) {  // in a register, too: one by one the compiler would round it in either of two ways
+  for (; i + lanes <= n; i += lanes)
+    observe_register<T, Whole>(x + i, out + i, squares[0], counts[0]);
+  if (i < n) {  // in a register, too: a scalar loop may be rounded differently
     T rest[lanes] = {};
     std::copy(x + i, x + n, rest);
-    look_at<T, Whole>(rest, rest, squares[1], counts[1]);
+    observe_register<T, Whole>(rest, rest, squares[1], counts[1]);
     std::copy(rest, rest + (n - i), out + i);
   }
   if constexpr (!Whole) {
     count = 0;
     for (const Pack<T>& each : counts) count += lane_count<T>(each);
-    count -= (lanes - (n - i)) % lanes;  // what `rest` has beyond x
+    count -= (lanes - (n - i)) % lanes;  // the entries of `rest` beyond x
   }
   return lane_sum<T>((squares[0] + squares[1]) + (squares[2] + squares[3]));
 }
 
 template <class T>
 T observe(const T* x, uword n, T* out, uword& count) {
-  return look<T, false>(x, n, out, count);
+  return observe_all<T, false>(x, n, out, count);
 }
 template <class T>
 T observe_whole(const T* x, uword n, T* out) {
   uword all = n;
-  return look<T, true>(x, n, out, all);
+  return observe_all<T, true>(x, n, out, all);
 }
 
-/// What is observed of x, and where. Returns how much it is.
+/// The observed entries of x, and their indices. Returns their number.
 template <class T>
 uword compact(const T* x, uword n, uword* rows, T* values) {
   uword next = 0, i = 0;
@@ -59,13 +61,13 @@ uword compact(const T* x, uword n, uword* rows, T* values) {
   for (; i + 8 <= n; i += 8, at = _mm512_add_epi64(at, eight)) {
     __mmask8 observed;
     if constexpr (sizeof(T) == 8) {
-      const __m512d seen = _mm512_loadu_pd(x + i);
-      observed = _mm512_cmp_pd_mask(seen, seen, _CMP_ORD_Q);
-      _mm512_storeu_pd(values + next, _mm512_maskz_compress_pd(observed, seen));
+      const __m512d entries = _mm512_loadu_pd(x + i);
+      observed = _mm512_cmp_pd_mask(entries, entries, _CMP_ORD_Q);
+      _mm512_storeu_pd(values + next, _mm512_maskz_compress_pd(observed, entries));
     } else {
-      const __m256 seen = _mm256_loadu_ps(x + i);
-      observed = _mm256_cmp_ps_mask(seen, seen, _CMP_ORD_Q);
-      _mm256_storeu_ps(values + next, _mm256_maskz_compress_ps(observed, seen));
+      const __m256 entries = _mm256_loadu_ps(x + i);
+      observed = _mm256_cmp_ps_mask(entries, entries, _CMP_ORD_Q);
+      _mm256_storeu_ps(values + next, _mm256_maskz_compress_ps(observed, entries));
     }
     _mm512_storeu_si512(rows + next, _mm512_maskz_compress_epi64(observed, at));
     next += uword(__builtin_popcount(observed));
@@ -75,22 +77,22 @@ uword compact(const T* x, uword n, uword* rows, T* values) {
   for (Rows at = {0, 1, 2, 3}; i + 4 <= n; i += 4, at += 4) {
     unsigned observed;
     if constexpr (sizeof(T) == 8) {
-      const Pack<T> seen = load<Pack<T> >(x + i);
-      observed = observed_bits<T>(seen);
-      store(values + next, compress<T>(seen, observed));
-    } else {  // half a register, as there are rows in one
-      const __m128 seen = _mm_loadu_ps(x + i);
-      observed = unsigned(_mm_movemask_ps(_mm_cmpord_ps(seen, seen)));
+      const Pack<T> entries = load<Pack<T> >(x + i);
+      observed = observed_bits<T>(entries);
+      store(values + next, compress<T>(entries, observed));
+    } else {  // half a register: as many entries as a register holds indices
+      const __m128 entries = _mm_loadu_ps(x + i);
+      observed = unsigned(_mm_movemask_ps(_mm_cmpord_ps(entries, entries)));
       const auto& order = lane_orders<4, 1>.parts[observed];
       _mm_storeu_ps(
           values + next,
-          _mm_permutevar_ps(seen, _mm_load_si128(reinterpret_cast<const __m128i*>(&order))));
+          _mm_permutevar_ps(entries, _mm_load_si128(reinterpret_cast<const __m128i*>(&order))));
     }
     store(rows + next, compress<double>((Pack<double>)at, observed));
     next += uword(__builtin_popcount(observed));
   }
 #endif
-  for (; i < n; ++i) {  // without a branch, which could not be guessed
+  for (; i < n; ++i) {  // without a branch, which could not be predicted
     rows[next] = i;
     values[next] = x[i];
     next += x[i] == x[i];

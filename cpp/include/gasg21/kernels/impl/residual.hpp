@@ -1,6 +1,6 @@
-// Of impl/tracked_basis.hpp: `residual`. From the last rows to the first, which `sums`
-// begins with: what one pass ends with is still in the near caches when the other one begins (at n
-// = 20000, d = 10, both take 54 us instead of 65).
+// `residual`. A part of impl/tracked_basis.hpp. It runs from the last rows to the first, where
+// `sums` starts: the rows where one pass ends are still in the near caches when the other starts
+// (at n = 20000, d = 10, both take 54 us instead of 65).
 
 namespace gasg21::kernels::GASG21_SET {
 
@@ -11,30 +11,30 @@ GASG21_INLINE void residual_rows(const T* const (&u)[K], const T* const (&x)[K],
                                  T* q, Pack<T>& rr, Pack<T>& re) {
   using P = Pack<T>;
   constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T);
-  P rest[K];
+  P residual[K];
   GASG21_UNROLL
-  for (int k = 0; k < K; ++k) rest[k] = load<P>(x[k]);
+  for (int k = 0; k < K; ++k) residual[k] = load<P>(x[k]);
   for (uword c = 0; c < d; ++c) {
     const P weight = broadcast<P>(w[c]);
     GASG21_UNROLL
-    for (int k = 0; k < K; ++k) rest[k] = rest[k] - load<P>(u[k] + c * L) * weight;
+    for (int k = 0; k < K; ++k) residual[k] = residual[k] - load<P>(u[k] + c * L) * weight;
   }
   GASG21_UNROLL
   for (int k = 0; k < K; ++k) {
-    store(r[k], rest[k]);  // NaN off Omega, as x
-    rest[k] = where_observed(rest[k], rest[k]);
-    rr += rest[k] * rest[k];
-    re += rest[k] * load<P>(e[k]);
+    store(r[k], residual[k]);  // NaN off Omega, as x
+    residual[k] = where_observed(residual[k], residual[k]);
+    rr += residual[k] * residual[k];
+    re += residual[k] * load<P>(e[k]);
   }
   for (uword c = 0; c < d; ++c) {
     P sum = load<P>(q + c * lanes);
     GASG21_UNROLL
-    for (int k = 0; k < K; ++k) sum += load<P>(u[k] + c * L) * rest[k];
+    for (int k = 0; k < K; ++k) sum += load<P>(u[k] + c * L) * residual[k];
     store(q + c * lanes, sum);
   }
 }
 
-/// `residual` for few columns, where registers are many: a row of them and all sums.
+/// `residual` for few columns and 32 registers: they hold a register of rows and all sums.
 template <class T, uword D>
 GASG21_INLINE void residual_in_registers(const T* U, uword n_blocks, const T* w, const T* x,
                                          const T* e, T* r, T* q_out, T* products) {
@@ -50,23 +50,23 @@ GASG21_INLINE void residual_in_registers(const T* U, uword n_blocks, const T* w,
     GASG21_UNROLL
     for (uword part = 0; part < L; part += lanes) {
       const uword at = block * L + part;
-      P u[D], rest = load<P>(x + at), other = P{};
+      P u[D], residual = load<P>(x + at), other = P{};
       GASG21_UNROLL
       for (uword c = 0; c < D; ++c) u[c] = load<P>(U + (block * D + c) * L + part);
       GASG21_UNROLL
-      for (uword c = 0; c < D; ++c) {  // two chains: one would wait for each step
+      for (uword c = 0; c < D; ++c) {  // two sums: in one, each step waits for the last
         if (c % 2 == 0)
-          rest = rest - u[c] * weight[c];
+          residual = residual - u[c] * weight[c];
         else
           other += u[c] * weight[c];
       }
-      rest = rest - other;
-      store(r + at, rest);  // NaN off Omega, as x
-      rest = where_observed(rest, rest);
-      rr += rest * rest;
-      re += rest * load<P>(e + at);
+      residual = residual - other;
+      store(r + at, residual);  // NaN off Omega, as x
+      residual = where_observed(residual, residual);
+      rr += residual * residual;
+      re += residual * load<P>(e + at);
       GASG21_UNROLL
-      for (uword c = 0; c < D; ++c) q[c] += u[c] * rest;
+      for (uword c = 0; c < D; ++c) q[c] += u[c] * residual;
     }
   }
   GASG21_UNROLL
@@ -75,33 +75,33 @@ GASG21_INLINE void residual_in_registers(const T* U, uword n_blocks, const T* w,
   products[1] = lane_sum<T>(re);
 }
 
-/// `residual` for few columns, where registers are few: K registers of rows at a time, read twice,
-/// share what is read of w.
+/// `residual` for few columns and 16 registers: K registers of rows at a time, which are read twice
+/// and share the loads of w.
 template <class T, uword D, int K>
 GASG21_INLINE void residual_by(const T* U, const T* w, const T* x, const T* e, T* r,
                                Pack<T> (&q)[D], Pack<T>& rr, Pack<T>& re) {
   using P = Pack<T>;
   constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T), parts = L / lanes;
   const auto rows = [&](int k) { return U + uword(k) / parts * D * L + uword(k) % parts * lanes; };
-  P rest[K];
+  P residual[K];
   GASG21_UNROLL
-  for (int k = 0; k < K; ++k) rest[k] = load<P>(x + k * lanes);
+  for (int k = 0; k < K; ++k) residual[k] = load<P>(x + k * lanes);
   GASG21_UNROLL
   for (uword c = 0; c < D; ++c) {
     const P weight = broadcast<P>(w[c]);
     GASG21_UNROLL
-    for (int k = 0; k < K; ++k) rest[k] = rest[k] - load<P>(rows(k) + c * L) * weight;
+    for (int k = 0; k < K; ++k) residual[k] = residual[k] - load<P>(rows(k) + c * L) * weight;
   }
   GASG21_UNROLL
   for (int k = 0; k < K; ++k) {
-    store(r + k * lanes, rest[k]);  // NaN off Omega, as x
-    rest[k] = where_observed(rest[k], rest[k]);
-    rr += rest[k] * rest[k];
-    re += rest[k] * load<P>(e + k * lanes);
+    store(r + k * lanes, residual[k]);  // NaN off Omega, as x
+    residual[k] = where_observed(residual[k], residual[k]);
+    rr += residual[k] * residual[k];
+    re += residual[k] * load<P>(e + k * lanes);
   }
   GASG21_UNROLL
   for (uword c = 0; c < D; ++c) GASG21_UNROLL
-  for (int k = 0; k < K; ++k) q[c] += load<P>(rows(k) + c * L) * rest[k];
+  for (int k = 0; k < K; ++k) q[c] += load<P>(rows(k) + c * L) * residual[k];
 }
 template <class T, uword D>
 GASG21_INLINE void residual_by_four(const T* U, uword n_blocks, const T* w, const T* x, const T* e,

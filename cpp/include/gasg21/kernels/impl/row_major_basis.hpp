@@ -2,15 +2,15 @@
 
 namespace gasg21::kernels::GASG21_SET {
 
-/// A register of rows, which begin at row[0], row[1], ..., as columns, L apart.
+/// Transposes a register of rows, at row[0], row[1], ..., to columns that are L apart.
 template <class T>
-GASG21_INLINE void turn_rows(const T* const (&row)[bytes / sizeof(T)], uword d, T step, T* blocks,
-                             T* e) {
+GASG21_INLINE void transpose_rows(const T* const (&row)[bytes / sizeof(T)], uword d, T step,
+                                  T* blocks, T* e) {
   using P = Pack<T>;
   constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T);
   P steps = P{};
   for (uword first = 0; first < d + RowMemory<T>::extra; first += lanes) {
-    P column[lanes];  // read beyond the row, perhaps, but not used
+    P column[lanes];  // may read beyond the row; not used
     GASG21_UNROLL
     for (uword l = 0; l < lanes; ++l) column[l] = load<P>(row[l] + first);
     transpose<T>(column);
@@ -38,7 +38,7 @@ void gather(const RowMemory<T>& from, const uword* at, uword count, T* blocks, T
   constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T);
   const uword d = from.d, lines = next ? from.n / count + 1 : 0;
   const uword whole = count / L * L;
-  uword rest[L];  // the last block; what is not in use there is a row of zeros
+  uword rest[L];  // the last block, filled up with the row of zeros
   for (uword l = 0; l < L; ++l) rest[l] = whole + l < count ? at[whole + l] : from.n;
   for (uword first = 0; first < count; first += L, blocks += d * L, e += L) {
     const uword* rows = first < whole ? at + first : rest;
@@ -47,7 +47,7 @@ void gather(const RowMemory<T>& from, const uword* at, uword count, T* blocks, T
       const T* row[lanes];
       GASG21_UNROLL
       for (uword l = 0; l < lanes; ++l) row[l] = from.rows + rows[part + l] * from.stride;
-      turn_rows<T>(row, d, from.step, blocks + part, e + part);
+      transpose_rows<T>(row, d, from.step, blocks + part, e + part);
     }
     for (uword k = 0; k < lines && (first / L * lines + k) * L < from.n; ++k)
       GASG21_PREFETCH_L2(next + (first / L * lines + k) * L);
@@ -91,8 +91,8 @@ void add_rank_one(const RowMemory<T>& to, const uword* at, uword count, const T*
     }
     return;
   }
-  // In whole registers: what they hold of the row behind keeps its value, because z is 0 there. In
-  // the places of e and of its step there are 1 and a mark (NaN) that the old value does not count.
+  // In whole registers: entries of the next row keep their values, because z is 0 there. At e and
+  // at the number of its step, z is 1 and 0, and a NaN in `marks` drops the old value.
   T marks[most + L] = {}, steps[most + L] = {};
   std::fill(z + d, z + d + L, T(0));
   z[d] = 1;
@@ -110,57 +110,57 @@ void add_rank_one(const RowMemory<T>& to, const uword* at, uword count, const T*
   }
 }
 
-/// `turn_all` for rows of up to K registers. Whole: which hold nothing of the next row.
+/// `multiply_all` for rows of up to K registers. Whole: the registers hold nothing of the next row.
 template <class T, int K, bool Whole>
-GASG21_INLINE void turn_each(const RowMemory<T>& all, const T* At) {
+GASG21_INLINE void multiply_rows(const RowMemory<T>& all, const T* At) {
   using P = Pack<T>;
   constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T);
   constexpr uword stride = (K * lanes + L - 1) / L * L;
-  T marks[lanes] = {};  // NaN in the last register: not kept
+  T marks[lanes] = {};  // NaN = drop the old value, in the last register
   for (uword c = (K - 1) * lanes; c < all.d; ++c)
     marks[c - (K - 1) * lanes] = std::numeric_limits<T>::quiet_NaN();
   const P mark = load<P>(marks);
   for (uword i = 0; i < all.n; ++i) {
     T* const row = all.rows + i * all.stride;
     T* const last = row + (K - 1) * lanes;
-    P turned[K];
+    P product[K];
     GASG21_UNROLL
-    for (int k = 0; k < K; ++k) turned[k] = P{};
-    if constexpr (Whole) turned[K - 1] = where_observed(mark, load<P>(last));
+    for (int k = 0; k < K; ++k) product[k] = P{};
+    if constexpr (Whole) product[K - 1] = where_observed(mark, load<P>(last));
     for (uword c = 0; c < all.d; ++c) {
       const P factor = broadcast<P>(row[c]);
       GASG21_UNROLL
-      for (int k = 0; k < K; ++k) turned[k] += factor * load<P>(At + c * stride + k * lanes);
+      for (int k = 0; k < K; ++k) product[k] += factor * load<P>(At + c * stride + k * lanes);
     }
     GASG21_UNROLL
-    for (int k = 0; k + 1 < K; ++k) store(row + k * lanes, turned[k]);
+    for (int k = 0; k + 1 < K; ++k) store(row + k * lanes, product[k]);
     if constexpr (Whole) {
-      store(last, turned[K - 1]);
-    } else {  // the next row would have to wait for a register that it shares with this one
+      store(last, product[K - 1]);
+    } else {  // a shared register would make the next row wait
       T rest[lanes];
-      store(rest, turned[K - 1]);
+      store(rest, product[K - 1]);
       for (uword c = 0; c < all.d - (K - 1) * lanes; ++c) last[c] = rest[c];
     }
   }
 }
 template <class T, int K>
-GASG21_INLINE void turn_each(const RowMemory<T>& all, const T* At) {
+GASG21_INLINE void multiply_rows(const RowMemory<T>& all, const T* At) {
   if (all.stride >= K * (bytes / sizeof(T)))
-    turn_each<T, K, true>(all, At);
+    multiply_rows<T, K, true>(all, At);
   else
-    turn_each<T, K, false>(all, At);
+    multiply_rows<T, K, false>(all, At);
 }
 
 template <class T>
-void turn_all(const RowMemory<T>& all, const T* At) {
+void multiply_all(const RowMemory<T>& all, const T* At) {
   constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T);
   switch ((all.d + lanes - 1) / lanes) {
     case 1:
-      return turn_each<T, 1>(all, At);
+      return multiply_rows<T, 1>(all, At);
     case 2:
-      return turn_each<T, 2>(all, At);
+      return multiply_rows<T, 2>(all, At);
     case 3:
-      return turn_each<T, 3>(all, At);
+      return multiply_rows<T, 3>(all, At);
   }
   const uword stride = (all.d + L - 1) / L * L;
   std::vector<T> out(all.d);
@@ -174,7 +174,7 @@ void turn_all(const RowMemory<T>& all, const T* At) {
 }
 
 template <class T>
-inline constexpr RowMajorKernels<T> row_major_table{gather<T>, add_rank_one<T>, turn_all<T>};
+inline constexpr RowMajorKernels<T> row_major_table{gather<T>, add_rank_one<T>, multiply_all<T>};
 
 template <class T>
 const RowMajorKernels<T>& row_major_kernels() {

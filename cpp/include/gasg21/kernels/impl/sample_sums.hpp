@@ -1,10 +1,10 @@
-// The kernels of sample_sums.hpp for one instruction set; included once for each.
+// The kernels of sample_sums.hpp for one instruction set; included once for each set.
 
 namespace gasg21::kernels::GASG21_SET {
 
-inline constexpr uword sample_block = 8;  // samples, whatever the registers
+inline constexpr uword sample_block = 8;  // samples side by side, whatever the register size
 
-/// Samples first, first + 1, ... as a block [c][l] of doubles; zeros beyond the last.
+/// Copies the samples first, first + 1, ... to a block [c][l] of doubles; zeros beyond the last.
 template <class T>
 GASG21_INLINE void transpose_block(const T* W, uword d, uword first, uword m, double* block) {
   const uword here = std::min(sample_block, m - first);
@@ -13,7 +13,7 @@ GASG21_INLINE void transpose_block(const T* W, uword d, uword first, uword m, do
     for (uword c = 0; c < d; ++c) block[c * sample_block + l] = double(W[(first + l) * d + c]);
 }
 
-/// The products of K columns with x. Each of them is the same sum whatever K is.
+/// The products of K columns with x. The order of each sum does not depend on K.
 template <class T, uword K>
 GASG21_INLINE void column_products(const T* A, uword n, const T* x, T* out) {
   using P = Pack<T>;
@@ -41,7 +41,8 @@ struct SampleTable {
       transpose_block(W, d, first, m, block);
       for (uword l = 0; l < sample_block; l += lanes) {
         P sum = P{};
-        for (uword c = 0; c < d; ++c) {  // all that follow at once: a single chain would wait
+        for (uword c = 0; c < d;
+             ++c) {  // update all later entries at once: one sum at a time would wait
           const double* column = L + c * d;
           const P z = load<P>(block + c * sample_block + l);
           sum += z * z * broadcast<P>(column[c]);
@@ -63,7 +64,7 @@ struct SampleTable {
     for (uword j = 0; j < m;) {
       std::fill(block, block + d * sample_block, 0.0);
       std::fill(factor, factor + sample_block, 0.0);
-      // Samples without weight take no lane, so that they change no bit.
+      // Samples without weight take no lane, so that they change no bit of the result.
       for (uword l = 0; j < m && l < sample_block; ++j) {
         if (weight[j] == 0) continue;
         factor[l] = weight[j];

@@ -1,16 +1,16 @@
-// Vectors of one register of GASG21_BYTES bytes, by the compiler's own means (GCC, Clang), or by
-// arrays. Included once for each instruction set. All functions must be inlined into kernels of the
-// same set: that is how they get its instructions.
+// Vectors of one register of GASG21_BYTES bytes: the vector types of GCC and Clang, or arrays.
+// Included once for each instruction set. All functions must be inlined into kernels of the same
+// set, so that they use its instructions.
 
 namespace gasg21::kernels::GASG21_SET {
 
 inline constexpr int bytes = GASG21_BYTES;
 
-/// Columns of which all products stay in registers, of which there are 32, or 16.
+/// Columns whose Gram matrix stays in registers, of which there are 32 or 16.
 inline constexpr uword max_tile = bytes == 64 ? 5 : 3;
 
-/// Columns up to which kernels are made for their number: of a row of them, the sums of a pass stay
-/// in registers.
+/// Kernels are compiled for each number of columns up to this one: the sums of a pass then stay in
+/// registers.
 inline constexpr uword max_fixed = bytes >= 32 ? 10 : 5;
 
 #if defined(__GNUC__)
@@ -37,8 +37,8 @@ GASG21_INLINE P broadcast(T value) {
   return value - P{};
 }
 
-/// Half of what two rows of a matrix become when its blocks of S x S are exchanged crosswise: the
-/// row above, or the one below.
+/// Swaps the off-diagonal S x S blocks of two rows of a matrix. Returns the upper row, or the lower
+/// one if Below.
 template <class P, int S, bool Below, int... J>
 GASG21_INLINE P exchange(const P& a, const P& b, std::integer_sequence<int, J...>) {
   constexpr int lanes = sizeof...(J);
@@ -64,7 +64,7 @@ GASG21_INLINE void exchange_blocks(Pack<T> (&row)[bytes / sizeof(T)]) {
     }
 }
 
-/// The columns of the matrix with the given rows.
+/// Transposes the matrix with the given rows.
 template <class T>
 GASG21_INLINE void transpose(Pack<T> (&row)[bytes / sizeof(T)]) {
   constexpr int lanes = bytes / int(sizeof(T));
@@ -132,7 +132,7 @@ GASG21_INLINE void store(T* to, const P& p) {
   std::memcpy(to, &p, sizeof(P));
 }
 
-/// sum + a * b, of registers: GCC would read b from memory again for each sum.
+/// sum + a * b. By assembly for AVX2: GCC would load b from memory again for each sum.
 template <class T>
 GASG21_INLINE Pack<T> multiply_add(const Pack<T>& a, const Pack<T>& b, Pack<T> sum) {
 #if GASG21_BYTES == 32
@@ -181,7 +181,7 @@ GASG21_INLINE T lane_sum(const Pack<T>& p) {
 #endif
 }
 
-/// The same for whole numbers, exact beyond what T holds.
+/// The sum of all lanes that hold whole numbers, exact even if T cannot hold it.
 template <class T>
 GASG21_INLINE uword lane_count(const Pack<T>& p) {
   constexpr int lanes = bytes / int(sizeof(T));
@@ -194,16 +194,16 @@ GASG21_INLINE uword lane_count(const Pack<T>& p) {
 
 #if GASG21_BYTES == 32
 
-/// Which lanes are observed (not NaN), as bits.
+/// The observed lanes (not NaN), as bits.
 template <class T>
-GASG21_INLINE unsigned observed_bits(const Pack<T>& seen) {
+GASG21_INLINE unsigned observed_bits(const Pack<T>& x) {
   if constexpr (sizeof(T) == 8)
-    return unsigned(_mm256_movemask_pd((__m256d)(seen == seen)));
+    return unsigned(_mm256_movemask_pd((__m256d)(x == x)));
   else
-    return unsigned(_mm256_movemask_ps((__m256)(seen == seen)));
+    return unsigned(_mm256_movemask_ps((__m256)(x == x)));
 }
 
-/// The lanes that bits name, one after the other, then whatever.
+/// Moves the lanes whose bits are set to the front; the others are undefined.
 template <class T>
 GASG21_INLINE Pack<T> compress(const Pack<T>& p, unsigned bits) {
   constexpr int lanes = bytes / int(sizeof(T));

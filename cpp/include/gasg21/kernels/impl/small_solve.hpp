@@ -5,7 +5,7 @@ namespace gasg21::kernels {
 
 namespace detail {
 
-// For D columns, or d if D is 0. Where D is known, what follows keeps b in registers.
+// For D columns, or for d if D = 0. Where D is known, b stays in registers.
 
 template <uword D, class T>
 T ldl(T* G, uword d_) {
@@ -77,7 +77,7 @@ T update(T* L, uword d_, T weight, T* z, uword from) {
   return sum * (t0 / before);
 }
 
-/// A copy of b in registers while `work(copy)` is at it.
+/// Calls work(copy) with a copy of b in registers, then copies it back.
 template <uword D, class T, class Work>
 auto in_registers(T* b, Work&& work) {
   if constexpr (D == 0) {

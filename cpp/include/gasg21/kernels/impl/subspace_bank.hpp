@@ -1,8 +1,8 @@
-// The kernels of subspace_bank.hpp for one instruction set; included once for each.
+// The kernels of subspace_bank.hpp for one instruction set; included once for each set.
 
 namespace gasg21::kernels::GASG21_SET {
 
-/// The products of the columns i, i + 1, ... (R of them) with j, j + 1, ... (C), and, on the
+/// Sums the products of the columns i, i + 1, ... (R of them) with j, j + 1, ... (C) and, on the
 /// diagonal (i = j), their moments with x, for one register of lanes.
 template <class T, uword R, uword C, bool Diagonal, bool Full>
 GASG21_INLINE void sum_entries(const T* panel, uword d, uword i, uword j,
@@ -43,7 +43,7 @@ GASG21_INLINE void sum_entries(const T* panel, uword d, uword i, uword j,
   }
 }
 
-/// R rows of G from i on, and as many moments.
+/// Sums R rows of G from i on, and as many moments.
 template <class T, uword R, bool Full>
 GASG21_INLINE void sum_rows(const T* panel, uword d, uword i, const ObservedEntries<T>& x, T* G,
                             T* b) {
@@ -53,7 +53,7 @@ GASG21_INLINE void sum_rows(const T* panel, uword d, uword i, const ObservedEntr
   sum_entries<T, R, R, true, Full>(panel, d, i, i, x, G, b);
 }
 
-/// G and b of one register of lanes: all of them in registers when d is known, else in tiles.
+/// Sums G and b for one register of lanes: in registers if D = d is known, else in tiles.
 template <class T, uword D, bool Full>
 GASG21_INLINE void sum_panel(const T* panel, uword d, const ObservedEntries<T>& x, T* G, T* b) {
   if constexpr (D != 0) {
