@@ -186,7 +186,7 @@ TEST_CASE("constants out of range are refused by name") {
 
 TEST_CASE_TEMPLATE("a GRASTA stream finds a subspace under corrupted entries, and resumes", T,
                    double, float) {
-  using Grasta = gasg21::Tracker<T, gasg21::MultiLevelStep, gasg21::L1Loss>;
+  using Grasta = gasg21::Tracker<T, gasg21::MultiLevelStep, gasg21::L1Loss, gasg21::NoScaling>;
   Random random(5);
   const arma::Mat<T> truth = random_basis<T>(60, 3, random);
   const auto next = [&] {

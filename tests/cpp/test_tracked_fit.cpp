@@ -186,9 +186,9 @@ TEST_CASE("a tracker resumed in either layout goes on bit by bit") {
   for (const double missing : {0.0, 0.3, 0.9}) {
     CAPTURE(missing);
     support::Stream<double> stream(600, 4, 0.5, missing, 9);
-    gasg21::Tracker<> tracker(600, 4);
+    gasg21::PaperTracker<> tracker(600, 4, gasg21::AdaptiveStep::paper());
     for (int j = 0; j < 77; ++j) tracker.update(stream.next());
-    gasg21::Tracker<> resumed(tracker.state());
+    gasg21::PaperTracker<> resumed(tracker.state());
     for (int j = 0; j < 50; ++j) {
       const arma::vec x = stream.next();
       tracker.update(x);
@@ -200,17 +200,18 @@ TEST_CASE("a tracker resumed in either layout goes on bit by bit") {
 
 TEST_CASE("a state that was tampered with is refused, and L1 goes on from rows") {
   support::Stream<double> stream(600, 3, 0.5, 0.9, 10);
-  gasg21::Tracker<double, gasg21::ConstantStep> tracker(600, 3);
+  using gasg21::ConstantStep, gasg21::L1Loss, gasg21::NoScaling;
+  using Resumed = gasg21::Tracker<double, ConstantStep, gasg21::L21Loss, NoScaling>;
+  Resumed tracker(600, 3);
   for (int j = 0; j < 20; ++j) tracker.update(stream.next());
   const auto state = tracker.state();
   REQUIRE_FALSE(state.layout.by_rows.rows.empty());
 
-  gasg21::Tracker<double, gasg21::ConstantStep, gasg21::L1Loss> l1(state);
+  gasg21::Tracker<double, ConstantStep, L1Loss, NoScaling> l1(state);
   CHECK(distance(l1.basis(), tracker.basis()) == 0);
   l1.update(stream.next());
   CHECK(gasg21::largest_angle(l1.basis(), state.U) > 1e-3);
 
-  using Resumed = gasg21::Tracker<double, gasg21::ConstantStep>;
   auto other = state;
   other.U = random_basis<double>(600, 3, stream.random);
   CHECK_THROWS_AS(Resumed{other}, std::invalid_argument);
