@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <gasg21/fit/assign.hpp>
 #include <gasg21/k_subspaces.hpp>
-#include <gasg21/run.hpp>
 #include <limits>
 #include <vector>
 
@@ -26,7 +26,7 @@ double argument(int count, char** words, const char* name, double otherwise) {
 
 /// Samples of K random subspaces, a fifth of them outliers; NaN = missing.
 struct Union {
-  std::vector<arma::mat> start;  // the subspaces, turned a little
+  std::vector<arma::mat> start;  // the subspaces, slightly rotated
   arma::mat X;
 
   Union(uword n, uword d, uword K, double observed, uword m) : X(n, m) {
@@ -92,7 +92,8 @@ int main(int count, char** words) {
     plain = std::min(plain, seconds_of([&] { expected = assign_plainly(data.start, data.X); }));
     ours = std::min(ours, seconds_of([&] { labels = gasg21::assign(bank, view).labels; }));
     same = same && arma::all(labels == expected);
-    gasg21::KSubspaces<double> subspaces(data.start);
+    gasg21::KSubspaces<double, gasg21::AdaptiveStep, gasg21::NoScaling> subspaces(
+        data.start, gasg21::AdaptiveStep::paper());
     update = std::min(update, seconds_of([&] {
                         for (uword j = 0; j < m; ++j) subspaces.update(view.sample(j));
                       }));

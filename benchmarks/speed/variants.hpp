@@ -2,7 +2,7 @@
 #pragma once
 
 #include <gasg21/metric.hpp>
-#include <gasg21/run.hpp>
+#include <gasg21/recovery/stream.hpp>
 #include <gasg21/tracker.hpp>
 #if __has_include(<gasg21/kernels/dispatch.hpp>)
 #include <gasg21/kernels/dispatch.hpp>
@@ -79,12 +79,13 @@ Fit fit_plain(const Task& task, const arma::uvec& order) {
 template <class Tracker, class T>
 [[gnu::noinline]] void counted_run(Tracker& tracker, const arma::Mat<T>& X,
                                    const arma::uvec& order) {
-  gasg21::run(tracker, gasg21::DenseView<T>(X), order);
+  gasg21::run(tracker, gasg21::DenseView<T>(X), order,
+              [](const gasg21::StepReport&) { return false; });
 }
 
 template <class T, class Metric>
 Fit fit_ours(const Task& task, const arma::uvec& order) {
-  gasg21::AdaptiveStepOptions options;
+  auto options = gasg21::AdaptiveStepOptions::defaults(Metric::scaled(), true);
   options.eta0 = task.eta0;
   gasg21::Tracker<T, gasg21::AdaptiveStep, gasg21::L21Loss, Metric> tracker(
       arma::conv_to<arma::Mat<T>>::from(task.problem.start), gasg21::AdaptiveStep(options));
