@@ -1,5 +1,5 @@
-// Streams vectors through a tracker: half of them are outliers, and 30 % of the entries are
-// missing. Prints the angle to the true subspace.
+// Updates a tracker with vectors, half of them outliers, 30 % of the entries missing, and prints the
+// angle to the true subspace.
 #include <cstdio>
 #include <gasg21/gasg21.hpp>
 #include <limits>
