@@ -1,9 +1,10 @@
-// What the tests of the polish share: problems with a known answer, and where to start from.
+// Shared by the tests of the polish and of `recover`: problems with a known answer, and starts.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <gasg21/polish/polisher.hpp>
-#include <gasg21/run.hpp>
+#include <gasg21/recovery/stream.hpp>
 
 #include "support.hpp"
 
@@ -37,13 +38,11 @@ struct Problem {
 /// The subspace after some passes of the scaled stream.
 template <class T>
 arma::Mat<T> streamed(const arma::Mat<T>& X, uword d, uword passes) {
-  using Scaled =
-      gasg21::Tracker<T, gasg21::AdaptiveStep, gasg21::L21Loss, gasg21::CovarianceScaling>;
-  gasg21::AdaptiveStepOptions options;
-  options.eta0 = 1;
-  options.mu_max = 6;
-  Scaled tracker(X.n_rows, d, gasg21::AdaptiveStep(options), 1);
-  for (uword pass = 0; pass < passes; ++pass) gasg21::run_pass(tracker, gasg21::DenseView<T>(X));
+  const auto fit_options = gasg21::AdaptiveStepOptions::defaults(true, false);
+  gasg21::Tracker<T> tracker(X.n_rows, d, gasg21::AdaptiveStep(fit_options), 1);
+  for (uword pass = 0; pass < passes; ++pass)
+    gasg21::run(tracker, gasg21::DenseView<T>(X), tracker.random().permutation(X.n_cols),
+                keep_going);
   return tracker.basis();
 }
 
@@ -52,14 +51,30 @@ template <class T, class Data>
 gasg21::Polisher<T> polished(const arma::Mat<T>& U, const Data& data, int passes,
                              unsigned threads = 1) {
   gasg21::Polisher<T> polisher(U, data.n_cols);
-  const gasg21::Parallel parallel(threads);
-  for (int pass = 0; pass < passes; ++pass) {
-    REQUIRE(polisher.fit(data, 0, parallel));
-    polisher.weigh();
-    REQUIRE(polisher.add(data, 0, parallel));
-    polisher.update(parallel);
-  }
+  for (int pass = 0; pass < passes; ++pass) polisher.pass(data, gasg21::Parallel(threads));
   return polisher;
+}
+
+/// How a polish to the end went.
+struct Polished {
+  double change = 0;           // of the last pass, radians
+  double estimated_angle = 0;  // standard error of the largest angle to the truth
+  bool converged = false;
+};
+
+/// Polishes U until a pass moves it by no more than 1e-6 or a share of the estimated error, as
+/// `recover` does.
+template <class T, class Data>
+Polished polish(arma::Mat<T>& U, const Data& data) {
+  gasg21::Polisher<T> polisher(U, data.n_cols);
+  Polished result;
+  for (int pass = 0; pass < 40 && !result.converged; ++pass) {
+    result.change = polisher.pass(data, gasg21::Parallel());
+    result.estimated_angle = polisher.estimated_angle();
+    result.converged = result.change <= std::max(1e-6, gasg21::stop_share * result.estimated_angle);
+  }
+  U = polisher.basis();
+  return result;
 }
 
 }  // namespace support

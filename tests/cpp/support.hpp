@@ -1,4 +1,4 @@
-// What several test files share: seeded matrices and streams, exact comparison, the message of an
+// Shared by several test files: seeded matrices and streams, exact comparison, the message of an
 // error.
 #pragma once
 
@@ -71,6 +71,9 @@ struct Stream {
     return x;
   }
 };
+
+/// An observer of `run` that never stops it.
+inline constexpr auto keep_going = [](const auto& /*report*/) { return false; };
 
 /// Equal in every bit, so that NaN equals NaN and 0 does not equal -0.
 template <class T>

@@ -1,4 +1,5 @@
-// seeding.hpp: candidates lie where the clusters are, and the selection is the literal greedy one.
+// seeding/candidates.hpp and selection.hpp: candidates lie where the clusters are, and the
+// selection is the literal greedy one.
 #include <gasg21/seeding/candidates.hpp>
 #include <gasg21/seeding/selection.hpp>
 #include <map>
@@ -218,7 +219,7 @@ TEST_CASE("a candidate is chosen for each dimension, small ones first") {
                         "no candidate of dimension 3"));
 }
 
-TEST_CASE("seeding that is stopped says so") {
+TEST_CASE("seeding throws Stopped when it is stopped") {
   const Union<double> problem(20, same(2, 2), 60, 0, 0, 0, 10);
   const auto samples = all_of(problem.X);
   const Parallel stopping(1, [] { return true; });

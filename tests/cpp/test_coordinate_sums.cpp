@@ -1,14 +1,16 @@
-// row_sums.hpp: the sums are what they are called, over any division of the data.
+// polish/coordinate_sums.hpp: the sums equal their definition, for any kind of data, any blocks
+// and any number of threads.
+#include <gasg21/polish/block_sums.hpp>
 #include <gasg21/polish/coordinate_sums.hpp>
 #include <vector>
 
 #include "instruction_sets.hpp"
 #include "polish_support.hpp"
 
-using gasg21::add_block;
+using gasg21::add_samples;
 using gasg21::CoordinateSums;
 using gasg21::DenseView;
-using gasg21::fit_block;
+using gasg21::fit_samples;
 using gasg21::Parallel;
 using gasg21::SampleFits;
 using gasg21::Scatter;
@@ -44,7 +46,7 @@ arma::vec plain_sums(const arma::Mat<T>& X, const arma::Mat<T>& U, const SampleF
 template <class T, class Data>
 SampleFits<T> weighted_fits(const arma::Mat<T>& U, const Data& data) {
   SampleFits<T> fits(U.n_cols, data.n_cols);
-  REQUIRE(fit_block(U, data, 0, fits, Parallel()));
+  fit_samples(U, data, fits, Parallel());
   Scatter().weigh(fits, 3);
   return fits;
 }
@@ -58,12 +60,12 @@ TEST_CASE_TEMPLATE("the sums of a coordinate are those over the samples that obs
     for (const uword d : {1u, 2u, 3u, 7u, 12u, 24u, 37u}) {
       CAPTURE(d);
       Problem<T> p(97, 150, d, 0.4, 0.5, 0.1, 9);
-      p.X.row(5).fill(support::quiet_nan<T>);  // a coordinate that nobody observes
+      p.X.row(5).fill(support::quiet_nan<T>);  // a coordinate that no sample observes
       const auto U = p.near(0.05);
       const DenseView<T> data(p.X);
       const SampleFits<T> fits = weighted_fits(U, data);
       CoordinateSums<T> rows(97, d);
-      REQUIRE(add_block(U, data, 0, fits, rows, Parallel()));
+      add_samples(U, data, fits, rows, Parallel());
       for (uword i = 0; i < 97; ++i) {
         const arma::vec expected = plain_sums(p.X, U, fits, i);
         const arma::vec sums = arma::conv_to<arma::vec>::from(rows.sums.col(i));
@@ -83,7 +85,7 @@ TEST_CASE("NaN, a mask, held out entries and stored entries give the same sums t
       const DenseView<double> dense(p.X);
       const SampleFits<double> fits = weighted_fits(U, dense);
       CoordinateSums<double> expected(n, d), masked(n, d), held_out(n, d), sparse(n, d);
-      add_block(U, dense, 0, fits, expected, Parallel());
+      add_samples(U, dense, fits, expected, Parallel());
 
       arma::mat filled = p.X;
       filled.replace(support::quiet_nan<double>, 7.0);
@@ -108,9 +110,9 @@ TEST_CASE("NaN, a mask, held out entries and stored entries give the same sums t
       with_mask.mask_stride = std::ptrdiff_t(n);
       with_hidden.held_out = &hidden;
       const gasg21::SparseView<double, int> stored{values.data(), at.data(), offsets.data(), n, m};
-      add_block(U, with_mask, 0, fits, masked, Parallel());
-      add_block(U, with_hidden, 0, fits, held_out, Parallel());
-      add_block(U, stored, 0, fits, sparse, Parallel());
+      add_samples(U, with_mask, fits, masked, Parallel());
+      add_samples(U, with_hidden, fits, held_out, Parallel());
+      add_samples(U, stored, fits, sparse, Parallel());
       CHECK(same_bits(masked.sums, expected.sums));
       CHECK(same_bits(held_out.sums, expected.sums));
       CHECK(same_bits(sparse.sums, expected.sums));
@@ -118,34 +120,47 @@ TEST_CASE("NaN, a mask, held out entries and stored entries give the same sums t
   });
 }
 
-TEST_CASE("data in blocks: fits and sums in place to the bit, added sums to rounding") {
-  Problem<double> p(300, 700, 10, 0.4, 0.3, 0.01, 5);  // several tiles, groups and blocks
+TEST_CASE("blocks: the same fits to the bit, and sums that add up to rounding") {
+  Problem<double> p(300, 700, 10, 0.4, 0.3, 0.01, 5);  // several tiles, groups and batches
   const auto U = p.near(0.05);
   const Parallel parallel(2);
-  SampleFits<double> whole(10, 700), parts(10, 700);
-  CoordinateSums<double> expected(300, 10), in_place(300, 10), added(300, 10);
-  REQUIRE(fit_block(U, DenseView<double>(p.X), 0, whole, parallel));
+  const DenseView<double> data(p.X);
+  SampleFits<double> whole(10, 700);
+  CoordinateSums<double> expected(300, 10), added(300, 10), alone(300, 10);
+  fit_samples(U, data, whole, parallel);
   Scatter().weigh(whole, 6);
-  REQUIRE(add_block(U, DenseView<double>(p.X), 0, whole, expected, parallel));
+  add_samples(U, data, whole, expected, parallel);
   const std::vector<uword> cuts = {0, 1, 100, 463, 700};
-  const auto each_block = [&](auto&& act) {
-    for (std::size_t b = 0; b + 1 < cuts.size(); ++b)
-      act(DenseView<double>(p.X.colptr(cuts[b]), 300, cuts[b + 1] - cuts[b], 300), cuts[b]);
-  };
-  each_block([&](const auto& block, uword first) { fit_block(U, block, first, parts, parallel); });
-  CHECK(same_bits(parts.W, whole.W));
-  CHECK(same_bits<double>(parts.r2, whole.r2));
-  CHECK(same_bits<double>(parts.count, whole.count));
-  Scatter().weigh(parts, 6);
-  each_block([&](const auto& block, uword first) {
-    add_block(U, block, first, parts, in_place, parallel);
+  for (std::size_t b = 0; b + 1 < cuts.size(); ++b) {
+    const uword first = cuts[b], count = cuts[b + 1] - first;
+    const DenseView<double> block(p.X.colptr(first), 300, count, 300);
+    SampleFits<double> part(10, count);
+    fit_samples(U, block, part, parallel);
+    const uword last = first + count - 1;
+    CHECK(same_bits<double>(part.W, whole.W.cols(first, last)));
+    CHECK(same_bits<double>(part.r2, whole.r2.subvec(first, last)));
+    CHECK(same_bits<double>(part.count, whole.count.subvec(first, last)));
+    part.omega = whole.omega.subvec(first, last);
     CoordinateSums<double> own(300, 10);
-    add_block(U, block, first, parts, own, parallel);
+    add_samples(U, block, part, own, parallel);
     added += own;
-  });
-  CHECK(same_bits(in_place.sums, expected.sums));
+  }
   CHECK(distance(added.sums, expected.sums) <= 1e-12 * arma::abs(expected.sums).max());
-  CoordinateSums<double> alone(300, 10);
-  add_block(U, DenseView<double>(p.X), 0, whole, alone, Parallel());
+  add_samples(U, data, whole, alone, Parallel());
   CHECK(same_bits(alone.sums, expected.sums));
+}
+
+TEST_CASE("all samples in one block of sums are the sums over all samples, to the bit") {
+  Problem<double> p(60, 200, 4, 0.3, 0.3, 0.01, 7);
+  const auto U = p.near(0.05);
+  const DenseView<double> data(p.X);
+  SampleFits<double> fits(4, 200);
+  fit_samples(U, data, fits, Parallel());
+  Scatter scatter;
+  scatter.weigh(fits, 6);
+  CoordinateSums<double> expected(60, 4);
+  add_samples(U, data, fits, expected, Parallel());
+  const auto sums = gasg21::block_sums(U, scatter, data, Parallel(2));
+  CHECK(same_bits(sums.coordinates.sums, expected.sums));
+  CHECK(same_bits(sums.information, gasg21::information(fits, 60)));
 }

@@ -2,21 +2,22 @@
 #include <gasg21/fit/assign.hpp>
 #include <gasg21/k_subspaces.hpp>
 #include <gasg21/metric.hpp>
-#include <gasg21/run.hpp>
+#include <gasg21/recovery/stream.hpp>
 
 #include "instruction_sets.hpp"
 #include "union_support.hpp"
 
 using gasg21::AdaptiveStep;
-using gasg21::CovarianceScaling;
 using gasg21::DenseSample;
 using gasg21::DenseView;
 using gasg21::KSubspaces;
+using gasg21::NoScaling;
 using gasg21::Parallel;
 using gasg21::StepOutcome;
 using gasg21::SubspaceBank;
 using gasg21::Tracker;
 using support::gaussian;
+using support::keep_going;
 using support::quiet_nan;
 using support::Random;
 using support::same;
@@ -26,7 +27,17 @@ using support::uword;
 
 namespace {
 
-/// The true subspaces, turned by about `by`.
+template <class T>
+using PaperKSubspaces = KSubspaces<T, AdaptiveStep, NoScaling>;
+
+/// The default rule of a KSubspaces, or the paper's.
+template <class K>
+AdaptiveStep rule_of() {
+  const bool scaled = std::is_same_v<K, KSubspaces<typename K::value_type>>;
+  return scaled ? AdaptiveStep() : AdaptiveStep::paper();
+}
+
+/// The true subspaces, rotated by about `by`.
 template <class T>
 std::vector<arma::Mat<T>> near(Union<T>& problem, double by) {
   std::vector<arma::Mat<T>> bases;
@@ -40,7 +51,8 @@ std::vector<arma::Mat<T>> near(Union<T>& problem, double by) {
 
 }  // namespace
 
-TEST_CASE("one subspace is a tracker, to the bit") {
+TEST_CASE_TEMPLATE("one subspace is a tracker, to the bit", K, KSubspaces<double>,
+                   PaperKSubspaces<double>) {
   for (const double missing : {0.0, 0.3, 0.8})  // whole, in blocks, by rows
     for (const uword d : {3, 7})
       support::for_each_set([&] {
@@ -49,8 +61,8 @@ TEST_CASE("one subspace is a tracker, to the bit") {
         Union<double> problem(40, {d}, 200, 100, missing, 0, 1);
         Random random(7);
         const arma::mat start = gasg21::random_basis<double>(40, d, random);
-        KSubspaces<double> k({start});
-        Tracker<double> one(start);
+        K k({start}, rule_of<K>());
+        typename K::One one(start, rule_of<K>());
         for (uword j = 0; j < problem.X.n_cols; ++j) {
           const auto a = k.update(arma::vec(problem.X.col(j)));
           const auto b = one.update(arma::vec(problem.X.col(j)));
@@ -63,12 +75,14 @@ TEST_CASE("one subspace is a tracker, to the bit") {
       });
 }
 
-TEST_CASE_TEMPLATE("each vector moves the nearest subspace, and no other", T, double, float) {
+TEST_CASE_TEMPLATE("each vector moves the nearest subspace, and no other", K, KSubspaces<double>,
+                   KSubspaces<float>, PaperKSubspaces<double>, PaperKSubspaces<float>) {
+  using T = typename K::value_type;
   Union<T> problem(40, {2, 3, 4}, 60, 60, 0.3, 0, 2);
   const auto start = near(problem, 0.05);
-  KSubspaces<T> k(start);
-  std::vector<Tracker<T>> trackers;
-  for (const auto& U : start) trackers.emplace_back(U);
+  K k(start, rule_of<K>());
+  std::vector<typename K::One> trackers;
+  for (const auto& U : start) trackers.emplace_back(U, rule_of<K>());
   for (uword j = 0; j < problem.X.n_cols; ++j) {
     const arma::Col<T> x = problem.X.col(j);
     const auto nearest = k.nearest(DenseSample<T>{x.memptr()});
@@ -81,12 +95,11 @@ TEST_CASE_TEMPLATE("each vector moves the nearest subspace, and no other", T, do
 
 TEST_CASE("the subspaces of a union are found from a start nearby") {
   Union<double> problem(60, same(4, 3), 60, 240, 0.3, 0, 3);
-  gasg21::AdaptiveStepOptions options;
-  options.eta0 = 0.1;
-  options.mu_max = 6;
-  KSubspaces<double, AdaptiveStep, CovarianceScaling> k(near(problem, 0.08), AdaptiveStep(options));
+  const AdaptiveStep rule(gasg21::AdaptiveStepOptions::defaults(true, false));
+  KSubspaces<double> k(near(problem, 0.08), rule.with_eta0(0.1));
   const DenseView<double> view(problem.X);
-  for (int pass = 0; pass < 15; ++pass) gasg21::run(k, view, k.random().permutation(view.n_cols));
+  for (int pass = 0; pass < 15; ++pass)
+    gasg21::run(k, view, k.random().permutation(view.n_cols), keep_going);
   CHECK(problem.worst(k.bases()) < 1e-8);
   const auto all = gasg21::assign(SubspaceBank<double>(k.bases()), view, Parallel(2));
   for (uword j = 0; j < view.n_cols; ++j) {
@@ -96,18 +109,18 @@ TEST_CASE("the subspaces of a union are found from a start nearby") {
   }
 }
 
-TEST_CASE("a stream that is resumed is the stream that was never stopped, bit for bit") {
+TEST_CASE_TEMPLATE("a resumed stream equals one that was never stopped, bit for bit", K,
+                   KSubspaces<double>, PaperKSubspaces<double>) {
   Union<double> problem(30, {2, 3}, 100, 50, 0.3, 0, 4);
-  using K = KSubspaces<double, AdaptiveStep, CovarianceScaling>;
-  K whole(near(problem, 0.1), AdaptiveStep(), 5);
+  K whole(near(problem, 0.1), rule_of<K>(), 5);
   K part = whole;
   const DenseView<double> view(problem.X);
   const arma::uvec order = whole.random().permutation(view.n_cols);
   REQUIRE(arma::all(order == part.random().permutation(view.n_cols)));
-  gasg21::run(whole, view, order);
-  gasg21::run(part, view, arma::uvec(order.head(100)));
+  gasg21::run(whole, view, order, keep_going);
+  gasg21::run(part, view, arma::uvec(order.head(100)), keep_going);
   K resumed(part.state());
-  gasg21::run(resumed, view, arma::uvec(order.tail(view.n_cols - 100)));
+  gasg21::run(resumed, view, arma::uvec(order.tail(view.n_cols - 100)), keep_going);
   for (uword c = 0; c < 2; ++c) CHECK(same_bits(resumed.basis(c), whole.basis(c)));
   CHECK(resumed.random().next() == whole.random().next());
   CHECK(resumed.counters().seen() == view.n_cols);
@@ -136,7 +149,7 @@ TEST_CASE("vectors that no subspace can take are counted and change nothing") {
   CHECK(same_bits(k.basis(1), second));
 }
 
-TEST_CASE("sparse vectors are taken as dense ones with NaN") {
+TEST_CASE("sparse vectors equal dense ones with NaN") {
   Union<double> problem(30, {2, 3}, 50, 30, 0.4, 0, 6);
   const auto start = near(problem, 0.1);
   KSubspaces<double> dense(start), sparse(start);
@@ -148,7 +161,39 @@ TEST_CASE("sparse vectors are taken as dense ones with NaN") {
   for (uword c = 0; c < 2; ++c) CHECK(same_bits(dense.basis(c), sparse.basis(c)));
 }
 
-TEST_CASE("what does not fit is refused") {
+TEST_CASE("a union made from a tracker continues as the tracker, bit for bit") {
+  Union<double> problem(30, {3}, 200, 100, 0.3, 0, 9);
+  Tracker<double> one(30, 3, AdaptiveStep(), 4);
+  const DenseView<double> view(problem.X);
+  gasg21::run(one, view, arma::regspace<arma::uvec>(0, 149), keep_going);
+  auto k = KSubspaces<double>::from_tracker(one);
+  CHECK(k.size() == 1);
+  CHECK(k.counters().seen() == 150);
+  CHECK(k.random().state() == one.random().state());
+  for (uword j = 150; j < 300; ++j) {
+    const arma::vec x = problem.X.col(j);
+    REQUIRE(k.update(x).residual == one.update(x).residual);
+  }
+  CHECK(same_bits(k.basis(0), one.basis()));
+  CHECK(k.counters().seen() == 300);
+}
+
+TEST_CASE("a stream continues from a fit with steps as long as each subspace may be off") {
+  Union<double> problem(30, {2, 3}, 50, 0, 0, 0, 10);
+  KSubspaces<double> k(near(problem, 0.5));
+  gasg21::run(k, DenseView<double>(problem.X), arma::regspace<arma::uvec>(0, 99), keep_going);
+  gasg21::continue_from(k, problem.truth, {0.25, std::ldexp(1.0, -10)}, AdaptiveStep());
+  CHECK(k.tracker(0).rule().eta() == 0.25);
+  CHECK(k.tracker(1).rule().eta() == std::ldexp(1.0, -10));
+  CHECK(k.counters().seen() == 100);
+  for (uword c = 0; c < 2; ++c) {
+    CHECK(gasg21::largest_angle(k.basis(c), problem.truth[c]) <= 1e-14);
+    const arma::vec x = problem.truth[c].col(0);
+    CHECK(k.nearest(DenseSample<double>{x.memptr()}).cluster == c);
+  }
+}
+
+TEST_CASE("wrong sizes are refused") {
   Random random(7);
   const arma::mat U = gasg21::random_basis<double>(10, 2, random);
   KSubspaces<double> k({U, U});

@@ -33,7 +33,7 @@ TEST_CASE_TEMPLATE("without scaling a step rotates along w by eta times the norm
   support::Random random(1);
   const auto g = random_gradient<T>(0.7, random);
   arma::Col<T> v;
-  const double theta = NoScaling{}.turn(g, 0.3, v);
+  const double theta = NoScaling{}.step(g, 0.3, v);
   const arma::Mat<T> gradient = T(-g.weight) * g.e * g.w.t();
   CHECK(theta == doctest::Approx(0.3 * double(arma::norm(gradient, "fro"))).epsilon(10 * eps<T>));
   CHECK(double(arma::norm(v)) == doctest::Approx(1.0).epsilon(10 * eps<T>));
@@ -82,7 +82,7 @@ TEST_CASE("covariance scaling equals the literal recursion of R, S, C^-1 w, agre
       // adds a ridge of 1e-12. The error is up to 1e-8 at first and 1e-11 later.
       const double tolerance = j < 5 ? 1e-7 : 1e-10;
       arma::vec direction;
-      CHECK(metric.turn(g, eta, direction) == doctest::Approx(theta).epsilon(tolerance));
+      CHECK(metric.step(g, eta, direction) == doctest::Approx(theta).epsilon(tolerance));
       CHECK(support::distance<double>(direction, v / arma::norm(v)) <= tolerance);
       CHECK(std::abs(agreement(metric, previous, g) - ip) <= tolerance);
       CHECK(support::distance(metric.sums(), R) <= 1e-13 * R.max());
@@ -113,7 +113,7 @@ TEST_CASE("the metric stays regular if weights lie in a plane or change their si
     CHECK(support::distance(metric.sums(), R) <= 1e-10 * R.max());
     R = metric.sums();
     arma::vec v;
-    CHECK(metric.turn(g, near, v) <= arma::datum::pi / 2);
+    CHECK(metric.step(g, near, v) <= arma::datum::pi / 2);
     CHECK(arma::norm(v) == doctest::Approx(1));
     CHECK(agreement(metric, g, g) == doctest::Approx(1).epsilon(1e-3));
   }
@@ -161,7 +161,7 @@ TEST_CASE("forget resets the metric, and a resumed metric continues with the sam
   CHECK(forgetful.forgetting() == 0.95);
   const auto same = [](const CovarianceScaling& a, const CovarianceScaling& b, const auto& g) {
     arma::vec v, u;
-    return a.turn(g, 0.1, v) == b.turn(g, 0.1, u) && support::same_bits<double>(v, u) &&
+    return a.step(g, 0.1, v) == b.step(g, 0.1, u) && support::same_bits<double>(v, u) &&
            agreement(a, g, g) == agreement(b, g, g) && support::same_bits(a.factor(), b.factor()) &&
            a.weight() == b.weight();
   };
@@ -202,12 +202,8 @@ TEST_CASE("an invalid state is refused") {
 TEST_CASE("at condition 100 the scaled stream converges, and that of the paper does not") {
   support::Stream<double> stream(100, 5, 0, 0, 7);
   const arma::vec spread = arma::exp10(arma::linspace(0, 2, 5));
-  gasg21::AdaptiveStepOptions options;
-  options.eta0 = 1;
-  options.mu_max = 6;
-  gasg21::Tracker<> plain(100, 5);
-  gasg21::Tracker<double, gasg21::AdaptiveStep, gasg21::L21Loss, CovarianceScaling> scaled(
-      100, 5, gasg21::AdaptiveStep(options));
+  gasg21::PaperTracker<> plain(100, 5, gasg21::AdaptiveStep::paper());
+  gasg21::Tracker<> scaled(100, 5);
   auto& random = stream.random;
   for (int j = 0; j < 6000; ++j) {
     arma::vec x = stream.truth * (spread % support::gaussian<double>(5, random));

@@ -241,8 +241,8 @@ TEST_CASE("a held-out entry counts as missing, in dense and sparse data") {
   dense.held_out = &held_out;
   const arma::uvec rows = arma::repmat(arma::regspace<arma::uvec>(0, n - 1), 3, 1);
   const arma::uvec offsets = {0, n, 2 * n, 3 * n};
-  const SparseView<double, uword> sparse{X.memptr(), rows.memptr(), offsets.memptr(), n,
-                                         3,          &held_out};
+  const auto sparse = gasg21::without(
+      SparseView<double, uword>{X.memptr(), rows.memptr(), offsets.memptr(), n, 3}, held_out);
   CHECK(dense.sample(0).hidden == nullptr);
   CHECK(dense.sample(1).hidden == &held_out.rows[1]);
   CHECK(sparse.sample(1).hidden == &held_out.rows[1]);

@@ -1,4 +1,4 @@
-// polish.hpp: what the polish finds, what it says about its own error, and what it leaves out.
+// polish/polisher.hpp: what the polish recovers, its estimated error, and which samples it ignores.
 #include <cmath>
 #include <limits>
 
@@ -8,11 +8,11 @@ using gasg21::DenseView;
 using gasg21::largest_angle;
 using gasg21::orthonormality_error;
 using gasg21::Parallel;
-using gasg21::polish;
 using gasg21::Polisher;
-using gasg21::PolishOptions;
+using gasg21::Stopped;
 using support::eps;
 using support::gaussian;
+using support::polish;
 using support::polished;
 using support::Problem;
 using support::quiet_nan;
@@ -48,13 +48,7 @@ TEST_CASE("the polish solves 90 % outliers, which the stream does not") {
 
 TEST_CASE_TEMPLATE("the polish reaches the digits of the type", T, double, float) {
   Problem<T> p(100, 400, 4, 0.5, 0.3, 0, 2);
-  arma::Mat<T> U = streamed(p.X, 4, 1);
-  PolishOptions options;
-  options.tol = 0;
-  options.share = 0;
-  options.max_passes = 15;
-  options.n_threads = 2;
-  polish(U, DenseView<T>(p.X), options);
+  const arma::Mat<T> U = polished(streamed(p.X, 4, 1), DenseView<T>(p.X), 15, 2).basis();
   // A row is an average over hundreds of samples, each exact to eps.
   CHECK(p.angle(U) <= 20 * double(eps<T>));
 }
@@ -76,25 +70,15 @@ TEST_CASE("under noise the estimated angle is the true one within a factor of 1.
       }
 }
 
-TEST_CASE("polish stops at the pass limit, or when a pass changes little") {
+TEST_CASE("polishing a polished subspace changes little, and no pass changes nothing") {
   Problem<double> p(60, 300, 3, 0.3, 0.2, 0.05, 3);
-  PolishOptions options;
-  options.max_passes = 2;
-  options.tol = options.share = 0;
   auto U = p.near(0.1);
-  const auto limited = polish(U, DenseView<double>(p.X), options);
-  CHECK(limited.passes == 2);
-  CHECK_FALSE(limited.converged);
-  CHECK(limited.change > 0);
-  options = PolishOptions{};
-  const auto done = polish(U, DenseView<double>(p.X), options);
-  CHECK(done.converged);
-  CHECK(done.passes < 10);
-  CHECK(done.change <= 0.1 * done.estimated_angle);
-  options.max_passes = 0;
-  const auto before = U;
-  CHECK(polish(U, DenseView<double>(p.X), options).passes == 0);
-  CHECK(same_bits(U, before));
+  CHECK(polish(U, DenseView<double>(p.X)).converged);
+  Polisher<double> polisher(U, 300);
+  CHECK(same_bits(polisher.basis(), U));
+  const double change = polisher.pass(DenseView<double>(p.X), Parallel());
+  CHECK(change > 0);
+  CHECK(change <= 0.1 * polisher.estimated_angle());
 }
 
 TEST_CASE("samples that cannot be used have no weight and change no bit") {
@@ -133,16 +117,16 @@ TEST_CASE("a coordinate that no sample observes does not disturb the others") {
   CHECK(largest_angle(arma::mat(arma::orth(U)), arma::mat(arma::orth(truth))) <= 1e-6);
 }
 
-TEST_CASE("nothing but outliers: the subspace is lost, and the error says so") {
+TEST_CASE("only outliers: the estimated error is large") {
   for (const double missing : {0.0, 0.3})
     for (const std::uint64_t seed : {1u, 2u, 3u}) {
       CAPTURE(missing);
       CAPTURE(seed);
       Problem<double> p(100, 500, 5, 1, missing, 0, seed);
-      // Of a subspace that the samples have not shaped they say nothing at all.
+      // Outliers do not determine a subspace that was not fitted to them ...
       CHECK(polished(p.truth, DenseView<double>(p.X), 1).estimated_angle() ==
             doctest::Approx(arma::datum::pi / 2));
-      auto U = p.truth;  // and one that is fitted to them is not believed
+      auto U = p.truth;  // ... and the error of one that was fitted to them is large
       CHECK(polish(U, DenseView<double>(p.X)).estimated_angle > 0.2);
     }
 }
@@ -165,20 +149,27 @@ TEST_CASE("a wrong call is refused") {
   CHECK_THROWS_AS(Polisher<double>(broken, 30), std::invalid_argument);
   Polisher<double> polisher(p.truth, 29);
   const Parallel parallel;
-  CHECK_THROWS_AS(polisher.fit(DenseView<double>(p.X), 0, parallel), std::invalid_argument);
-  CHECK_THROWS_AS(polisher.fit(DenseView<double>(p.X.memptr(), 19, 3, 20), 0, parallel),
+  CHECK_THROWS_AS(polisher.fit(DenseView<double>(p.X), parallel), std::invalid_argument);
+  CHECK_THROWS_AS(polisher.fit(DenseView<double>(p.X.memptr(), 20, 28, 20), parallel),
                   std::invalid_argument);
+  CHECK_THROWS_AS(polisher.fit(DenseView<double>(p.X.memptr(), 19, 29, 20), parallel),
+                  std::invalid_argument);
+  CHECK_THROWS_AS(polisher.add(DenseView<double>(p.X), parallel), std::invalid_argument);
   arma::mat zeros(20, 29, arma::fill::zeros);
-  REQUIRE(polisher.fit(DenseView<double>(zeros), 0, parallel));
+  polisher.fit(DenseView<double>(zeros), parallel);
   CHECK(support::contains(support::complaint([&] { polisher.weigh(); }), "no sample can be used"));
 }
 
-TEST_CASE("a stop ends either look at the data") {
+TEST_CASE("a stop ends each part of a pass, and the subspace stays") {
   Problem<double> p(300, 200, 3, 0, 0, 0.1, 8);
   Polisher<double> polisher(p.truth, 200);
   const Parallel never, at_once(1, [] { return true; });
-  CHECK_FALSE(polisher.fit(DenseView<double>(p.X), 0, at_once));
-  REQUIRE(polisher.fit(DenseView<double>(p.X), 0, never));
+  const DenseView<double> data(p.X);
+  CHECK_THROWS_AS(polisher.fit(data, at_once), Stopped);
+  CHECK_THROWS_AS(polisher.pass(data, at_once), Stopped);
+  polisher.fit(data, never);
+  CHECK_THROWS_AS(polisher.weigh([] { return true; }), Stopped);
   polisher.weigh();
-  CHECK_FALSE(polisher.add(DenseView<double>(p.X), 0, at_once));
+  CHECK_THROWS_AS(polisher.add(data, at_once), Stopped);
+  CHECK(same_bits(polisher.basis(), p.truth));
 }

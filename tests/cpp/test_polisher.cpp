@@ -1,5 +1,5 @@
-// polish.hpp: one pass is the pseudo-code of the polish, on any threads, blocks and kind of data,
-// and it solves what the stream does not.
+// polish/polisher.hpp: a pass is the pseudo-code of the polish, for any number of threads and any
+// kind of data.
 #include <cmath>
 #include <cstdint>
 #include <gasg21/polish/polisher.hpp>
@@ -20,7 +20,7 @@ using support::uword;
 
 namespace {
 
-/// Several tiles of coordinates, chunks and blocks of samples at once: what threads could mix up.
+/// Several tiles of coordinates, chunks and blocks of samples.
 Problem<double> many_tiles() { return {300, 700, 10, 0.4, 0.3, 0.01, 5}; }
 
 template <class T>
@@ -36,8 +36,8 @@ struct Literal {
   arma::mat U, C, W, R;  // R: residuals of the unit-norm samples
   arma::vec r2, N, om;
   double s = 0, change = 0, error = 0;
-  bool prolonged = false;
-  arma::mat from, to;  // the step before
+  bool extrapolated = false;
+  arma::mat from, to;  // the previous step
 
   Literal(const arma::mat& X_, const arma::mat& U_)
       : X(X_), U(U_), W(U.n_cols, X.n_cols), R(arma::size(X)), r2(X.n_cols), N(r2), om(r2) {}
@@ -54,7 +54,7 @@ struct Literal {
       N[j] = double(omega.n_elem);
       information += N[j] / n * (N[j] - d) / r2[j] * W.col(j) * W.col(j).t();
     }
-    // Less what noise alone puts into the weights, an identity a sample.
+    // Noise in the weights contributes an identity per sample.
     information.diag() -= double(X.n_cols);
     error = std::sqrt(n / arma::eig_sym(information).min());
     const auto means = [&] {
@@ -84,14 +84,14 @@ struct Literal {
     Q = Q * arma::diagmat(arma::sign(upper.diag()));
     change = std::asin(arma::norm(Q - U * (U.t() * Q)));
     const arma::mat plain = Q;
-    if (!from.empty()) {  // the step prolonged
+    if (!from.empty()) {  // the secant step
       const arma::mat off = arma::eye(U.n_rows, U.n_rows) - U * U.t();
       const arma::mat f = off * Q * Q.t() * U, end = off * to * to.t() * U,
                       bend = f - (end - off * from * from.t() * U);
       const double further = -arma::dot(f, bend) / arma::dot(bend, bend);
-      prolonged = further > 0;
+      extrapolated = further > 0;
       REQUIRE((further < 4 && change < 0.2));
-      if (prolonged) {
+      if (extrapolated) {
         arma::qr_econ(Q, upper, U + f + further * (f - end));
         Q = Q * arma::diagmat(arma::sign(upper.diag()));
         change = std::max(change, std::asin(arma::norm(Q - U * (U.t() * Q))));
@@ -116,10 +116,7 @@ TEST_CASE("three passes are the pseudo-code of the polish written out") {
   const DenseView<double> data(p.X);
   for (int pass = 0; pass < 3; ++pass) {
     expected.pass(pass == 0);
-    REQUIRE(polisher.fit(data, 0, parallel));
-    polisher.weigh();
-    REQUIRE(polisher.add(data, 0, parallel));
-    const double change = polisher.update(parallel);
+    const double change = polisher.pass(data, parallel);
     // All is well conditioned here; 1e-10 leaves room for the ridges and sums in another order.
     CHECK(distance<double>(polisher.fits().W, expected.W) <= 1e-12);
     CHECK(arma::max(arma::abs(polisher.fits().omega / expected.om - 1)) <= 1e-10);
@@ -129,12 +126,12 @@ TEST_CASE("three passes are the pseudo-code of the polish written out") {
     CHECK(change == doctest::Approx(expected.change).epsilon(1e-9));
     CHECK(polisher.estimated_angle() == doctest::Approx(expected.error).epsilon(1e-9));
   }
-  CHECK(expected.prolonged);
-  CHECK(expected.change < 0.01);  // the passes did come to rest
+  CHECK(expected.extrapolated);
+  CHECK(expected.change < 0.01);  // the passes converged
 }
 
-TEST_CASE_TEMPLATE("a secant leads a slow linear approach to its end, and never backward", T,
-                   double, float) {
+TEST_CASE_TEMPLATE("a secant extrapolates a slow linear approach to its limit, and never backward",
+                   T, double, float) {
   support::Random random(31);
   const auto U = gasg21::random_basis<T>(40, 3, random);
   arma::Mat<T> D = support::gaussian<T>(40, 3, random);
@@ -148,29 +145,48 @@ TEST_CASE_TEMPLATE("a secant leads a slow linear approach to its end, and never 
   const auto after = [&](double first, double second, double third) {
     gasg21::Secant<T> secant;
     arma::Mat<T> V = at(second);
-    secant.prolong(at(first), V, std::abs(first - second));
-    CHECK(same_bits(V, at(second)));  // one step tells nothing
+    secant.extrapolate(at(first), V, std::abs(first - second));
+    CHECK(same_bits(V, at(second)));  // one step determines nothing
     V = at(third);
-    secant.prolong(at(second), V, std::abs(second - third));
+    secant.extrapolate(at(second), V, std::abs(second - third));
     return V;
   };
   const auto angle = [&](const arma::Mat<T>& V, double distance) {
     return double(gasg21::largest_angle(V, at(distance)));
   };
   const double rounding = 100 * double(support::eps<T>);
-  // Steps that shrink by 0.75 lead to 0, up to the curvature; by 0.9, further than it goes at once.
+  // Steps that shrink by 0.75 lead to 0, up to the curvature. Steps that shrink by 0.9 lead further
+  // than five step lengths, which is the bound.
   CHECK(angle(after(0.01, 0.0075, 0.005625), 0) <= 1e-6);
   CHECK(angle(after(0.01, 0.009, 0.0081), 0.0081 - 4 * 0.0009) <= 1e-6);
-  // Steps that grow go twice as far, and those that turn round as far as they do.
+  // Steps that grow are doubled. Steps that reverse their direction are not extended.
   CHECK(angle(after(0, 0.001, 0.003), 0.005) <= 1e-6);
   CHECK(angle(after(0.01, 0, 0.005), 0.005) <= rounding);
-  // Nor is it asked for far away.
+  // Long steps are not extrapolated.
   gasg21::Secant<T> secant;
   arma::Mat<T> V = at(0.75);
-  secant.prolong(at(1), V, 0.25);
+  secant.extrapolate(at(1), V, 0.25);
   V = at(0.5625);
-  secant.prolong(at(0.75), V, 0.2);
+  secant.extrapolate(at(0.75), V, 0.2);
   CHECK(same_bits(V, at(0.5625)));
+}
+
+TEST_CASE("a pass is fit, weigh, add and update") {
+  Problem<double> p(60, 200, 3, 0.3, 0.2, 0.01, 2);
+  const auto start = p.near(0.05);
+  const DenseView<double> data(p.X);
+  const Parallel parallel;
+  Polisher<double> by_parts(start, 200), by_pass(start, 200);
+  for (int pass = 0; pass < 3; ++pass) {
+    by_parts.fit(data, parallel);
+    by_parts.weigh();
+    by_parts.add(data, parallel);
+    CHECK(by_parts.update(parallel) == by_pass.pass(data, parallel));
+    CHECK(same(by_parts, by_pass));
+  }
+  const auto residuals = by_pass.residuals();
+  for (uword j = 0; j < 200; ++j)
+    CHECK(residuals[j] * residuals[j] == doctest::Approx(by_pass.fits().r2[j]).epsilon(1e-14));
 }
 
 TEST_CASE("the number of threads changes no bit") {

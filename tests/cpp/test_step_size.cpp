@@ -12,7 +12,6 @@ using gasg21::DiminishingStep;
 using gasg21::GreedyStep;
 using gasg21::MultiLevelStep;
 using gasg21::MultiLevelStepOptions;
-using gasg21::Pull;
 using support::complaint;
 using support::contains;
 
@@ -31,6 +30,9 @@ AdaptiveStepOptions other_options() {
   return o;
 }
 
+/// The options of the paper's rule: eta0 = 0.5, mu in [0, 15], no bound on the level.
+AdaptiveStepOptions paper_options() { return AdaptiveStepOptions::defaults(false, false); }
+
 /// The number of updates with this agreement until the level changes.
 int updates_to_change(AdaptiveStep rule, double agreement) {
   const auto level = rule.level();
@@ -43,7 +45,7 @@ int updates_to_change(AdaptiveStep rule, double agreement) {
 
 /// The message for one option set to an invalid value.
 std::string refusing(double AdaptiveStepOptions::* option, double value) {
-  AdaptiveStepOptions o;
+  AdaptiveStepOptions o = paper_options();
   o.*option = value;
   return complaint([&] { AdaptiveStep rule(o); });
 }
@@ -52,11 +54,12 @@ std::string refusing(double AdaptiveStepOptions::* option, double value) {
 
 TEST_CASE("the sigmoid vanishes at zero") {
   CHECK(AdaptiveStep{}.sigmoid(0) == 0);
+  CHECK(AdaptiveStep::paper().sigmoid(0) == 0);
   CHECK(std::abs(AdaptiveStep(other_options()).sigmoid(0)) <= 2e-16);  // rounding of the quotient
 }
 
 TEST_CASE("the sigmoid rises from f_min to f_max and stays between them") {
-  for (const auto& options : {AdaptiveStepOptions{}, other_options()}) {
+  for (const auto& options : {AdaptiveStepOptions{}, paper_options(), other_options()}) {
     const AdaptiveStep rule(options);
     double last = options.f_min;
     for (double x = -5 * options.omega; x <= 5 * options.omega; x += options.omega / 10) {
@@ -92,14 +95,16 @@ TEST_CASE("a rule starts at level 0 with mu in the middle") {
 }
 
 TEST_CASE("an agreement of zero changes nothing") {
-  AdaptiveStep rule;
-  for (int i = 0; i < 1000; ++i) CHECK(rule.next(0) == 0.5);
-  CHECK(rule.mu() == AdaptiveStep{}.mu());
-  CHECK(rule.level() == 0);
+  for (const AdaptiveStep& start : {AdaptiveStep{}, AdaptiveStep::paper()}) {
+    AdaptiveStep rule = start;
+    for (int i = 0; i < 1000; ++i) CHECK(rule.next(0) == start.options().eta0);
+    CHECK(rule.mu() == start.mu());
+    CHECK(rule.level() == 0);
+  }
 }
 
 TEST_CASE("a negative agreement raises the level, and each level halves the step") {
-  AdaptiveStep rule;
+  AdaptiveStep rule = AdaptiveStep::paper();
   double last_mu = rule.mu();
   for (std::int64_t level = 0; level < 5; ++level) {
     const double eta = rule.eta();
@@ -116,7 +121,7 @@ TEST_CASE("a negative agreement raises the level, and each level halves the step
 }
 
 TEST_CASE("a positive agreement lowers the level") {
-  AdaptiveStep rule(AdaptiveStepOptions{}, 7.5, 3);
+  AdaptiveStep rule(paper_options(), 7.5, 3);
   while (rule.level() == 3) rule.next(1);
   CHECK(rule.level() == 2);
   CHECK(rule.mu() == 7.5);
@@ -124,7 +129,7 @@ TEST_CASE("a positive agreement lowers the level") {
 }
 
 TEST_CASE("mu changes by the sigmoid of minus the agreement, Eq. (10)") {
-  AdaptiveStep rule;
+  AdaptiveStep rule = AdaptiveStep::paper();
   for (const double agreement : {0.02, -0.03, 0.2, -0.4}) {
     const double expected = rule.mu() + rule.sigmoid(-agreement);
     rule.next(agreement);
@@ -134,13 +139,13 @@ TEST_CASE("mu changes by the sigmoid of minus the agreement, Eq. (10)") {
 
 TEST_CASE("f_min and f_max determine the number of updates to the next level") {
   // From the middle of [0, 15], mu rises by 0.5 or falls by 1 per update.
-  const AdaptiveStep rule(AdaptiveStepOptions{}, 7.5, 2);
+  const AdaptiveStep rule(paper_options(), 7.5, 2);
   CHECK(updates_to_change(rule, -1e6) == 15);
   CHECK(updates_to_change(rule, 1e6) == 8);
 }
 
 TEST_CASE("the level never falls below zero") {
-  AdaptiveStep rule;
+  AdaptiveStep rule = AdaptiveStep::paper();
   for (int i = 0; i < 1000; ++i) {
     CHECK(rule.next(1e6) == 0.5);
     CHECK(rule.level() == 0);
@@ -149,9 +154,8 @@ TEST_CASE("the level never falls below zero") {
 }
 
 TEST_CASE("a step at a huge level is zero, not an error") {
-  CHECK(AdaptiveStep(AdaptiveStepOptions{}, 7.5, 1000).eta() == std::ldexp(0.5, -1000));
-  CHECK(AdaptiveStep(AdaptiveStepOptions{}, 7.5, std::numeric_limits<std::int64_t>::max()).eta() ==
-        0);
+  CHECK(AdaptiveStep(paper_options(), 7.5, 1000).eta() == std::ldexp(0.5, -1000));
+  CHECK(AdaptiveStep(paper_options(), 7.5, std::numeric_limits<std::int64_t>::max()).eta() == 0);
 }
 
 TEST_CASE("an adaptive rule resumes from mu and level") {
@@ -178,8 +182,8 @@ TEST_CASE("an option out of range is refused, and the message names it") {
     CHECK(contains(refusing(&O::mu_max, bad), "mu_max="));
   for (const double bad : {15.0, 20.0, -inf, nan})
     CHECK(contains(refusing(&O::mu_min, bad), "mu_min="));
-  CHECK(contains(complaint([&] { AdaptiveStep rule(O{}, nan, 0); }), "mu="));
-  CHECK(contains(complaint([&] { AdaptiveStep rule(O{}, 1, -1); }), "level=-1"));
+  CHECK(contains(complaint([&] { AdaptiveStep rule(paper_options(), nan, 0); }), "mu="));
+  CHECK(contains(complaint([&] { AdaptiveStep rule(paper_options(), 1, -1); }), "level=-1"));
   CHECK(contains(complaint([&] { DiminishingStep rule(1, -1); }), "taken=-1"));
 }
 
@@ -200,7 +204,7 @@ TEST_CASE("the constant step is constant") {
 }
 
 TEST_CASE("the level rises to max_level and no further, and falls from there") {
-  AdaptiveStepOptions options;
+  AdaptiveStepOptions options = paper_options();
   options.max_level = 3;
   AdaptiveStep rule(options);
   for (int i = 0; i < 500; ++i) {
@@ -234,6 +238,57 @@ TEST_CASE("at_level returns the same rule at another level, with mu in the middl
   }
   CHECK(rule.at_level(-4).level() == 0);
   CHECK(rule.at_level(9).level() == 8);
+}
+
+TEST_CASE("the defaults are those of a stream on the scaled metric, and the paper has its own") {
+  const AdaptiveStepOptions stream, scaled_fit = AdaptiveStepOptions::defaults(true, false);
+  for (const auto& options : {stream, scaled_fit, AdaptiveStepOptions::defaults(true, true)}) {
+    CHECK(options.eta0 == 1);
+    CHECK(options.mu_max == 6);
+  }
+  CHECK(stream.max_level == 32);
+  CHECK(AdaptiveStepOptions::defaults(true, true).max_level == 32);
+  CHECK(scaled_fit.max_level == AdaptiveStepOptions::unbounded);
+  for (const bool is_stream : {false, true}) {
+    const auto paper = AdaptiveStepOptions::defaults(false, is_stream);
+    CHECK(paper.eta0 == 0.5);
+    CHECK(paper.mu_max == 15);
+    CHECK(paper.max_level == AdaptiveStepOptions::unbounded);
+  }
+  CHECK(AdaptiveStep::paper().eta() == 0.5);
+  CHECK(AdaptiveStep::paper().mu() == 7.5);
+}
+
+TEST_CASE("at_angle sets the step to the angle, to the nearest power of two") {
+  const AdaptiveStep rule(other_options());
+  for (const double angle : {0.3, 0.11, 1e-3, 2e-6}) {
+    const AdaptiveStep moved = rule.at_angle(angle);
+    CHECK(moved.eta() <= std::sqrt(2) * angle);
+    CHECK(moved.eta() >= angle / std::sqrt(2));
+    CHECK(moved.mu() == 3.5);
+  }
+  CHECK(rule.at_angle(1.5).level() == 0);  // never longer than the first step
+  CHECK(rule.at_angle(0).level() == rule.at_angle(1e-12).level());
+  CHECK(AdaptiveStep{}.at_angle(1e-12).level() == 32);  // never beyond max_level
+}
+
+TEST_CASE("after a fit an adaptive rule takes the length of the error, another rule continues") {
+  const AdaptiveStep stream_rule, current(AdaptiveStepOptions::defaults(true, false), 1, 50);
+  const AdaptiveStep after = gasg21::rule_after_fit(stream_rule, current, std::ldexp(1.0, -7));
+  CHECK(after.level() == 7);
+  CHECK(after.options().max_level == 32);
+  CHECK(gasg21::rule_after_fit(DiminishingStep(1), DiminishingStep(3, 4), 0.1).next(0) == 3.0 / 5);
+}
+
+TEST_CASE("the data may choose the first step of an adaptive rule, and of no other") {
+  AdaptiveStep rule(other_options(), 2, 3);
+  const AdaptiveStep first = gasg21::with_first_step(rule, 0.07);
+  CHECK(first.eta() == 0.07);
+  CHECK(first.level() == 0);
+  CHECK(first.mu() == 3.5);
+  CHECK(first.sigmoid(0.01) == rule.sigmoid(0.01));
+  CHECK(rule.with_eta0(0.07).eta() == 0.07);
+  CHECK(gasg21::with_first_step(ConstantStep(0.2), 0.07).next(0) == 0.2);
 }
 
 TEST_CASE("an eta0 above 1e6 is refused") {
