@@ -33,7 +33,7 @@ inline Counters unpack_counters(const py::handle& h) {
 template <class T>
 py::tuple pack(const BasisLayout<T>& layout) {
   const RowMajorState<T>& rows = layout.by_rows;
-  return py::make_tuple(layout.streak, rows.steps, to_column_array(arma::Col<T>(layout.pull)),
+  return py::make_tuple(layout.streak, rows.steps, to_column_array(arma::Col<T>(layout.Ue)),
                         to_components(rows.rows), to_components(rows.A),
                         to_components(rows.inverse));
 }
@@ -45,8 +45,8 @@ BasisLayout<T> unpack_layout(const py::handle& h, uword n, uword d) {
   const auto matrix = [&](std::size_t i) {
     return copy_basis<T>(t[i].cast<py::array>(), "layout");
   };
-  const T* pull = as_vector<T>(t[2].cast<py::array>(), d, "layout");
-  BasisLayout<T> layout{{}, t[0].cast<std::int64_t>(), std::vector<T>(pull, pull + d)};
+  const T* Ue = as_vector<T>(t[2].cast<py::array>(), d, "layout");
+  BasisLayout<T> layout{{}, t[0].cast<std::int64_t>(), std::vector<T>(Ue, Ue + d)};
   if (t[3].cast<py::array>().size() == 0) return layout;
   layout.by_rows = {matrix(3), matrix(4), matrix(5), t[1].cast<uword>()};
   const RowMajorState<T>& rows = layout.by_rows;

@@ -171,5 +171,8 @@ TEST_CASE("a stop ends each part of a pass, and the subspace stays") {
   CHECK_THROWS_AS(polisher.weigh([] { return true; }), Stopped);
   polisher.weigh();
   CHECK_THROWS_AS(polisher.add(data, at_once), Stopped);
+  polisher.weigh();
+  polisher.add(data, never);
+  CHECK_THROWS_AS(polisher.update(at_once), Stopped);  // 300 rows are two tasks
   CHECK(same_bits(polisher.basis(), p.truth));
 }

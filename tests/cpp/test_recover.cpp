@@ -452,7 +452,7 @@ TEST_CASE("samples that cannot be used are ignored; data of nothing else is refu
 TEST_CASE("a dimension that does not fit is refused") {
   const Problem<double> p(20, 50, 2, 0, 0, 0, 24);
   CHECK(support::contains(support::complaint([&] { recover(p.X, 20); }), "d = 20"));
-  CHECK_THROWS(recoverer(Tracker<>(20, 2), 3));
+  CHECK_THROWS_AS(recoverer(Tracker<>(20, 2), 3), std::invalid_argument);
   CHECK_FALSE(support::complaint([&] { recoverer(Tracker<>(20, 2), 0); }).empty());
 }
 

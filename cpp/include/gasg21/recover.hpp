@@ -49,8 +49,9 @@ class Recoverer {
 
   /// Keeps d dimensions of those that the tracker fits.
   Recoverer(Tracker tracker, uword d, const RecoverOptions& options)
-      : tracker_(std::move(tracker)), d_(d), options_(options), basis_(first_columns()) {
+      : tracker_(std::move(tracker)), d_(d), options_(options) {
     require(d >= 1 && d <= tracker_.d(), "d = ", d, " must be in [1, ", tracker_.d(), "]");
+    basis_ = first_columns();
   }
 
   /// Runs to the end, or until the observer stops it.

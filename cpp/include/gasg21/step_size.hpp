@@ -48,7 +48,8 @@ struct AdaptiveStepOptions {
   double f_max = 0.5;  // largest rise of mu
   double omega = 0.1;  // width of the sigmoid
   // How often the step is halved at most. With this bound a converged stream follows a sudden
-  // change of the subspace within 2500 vectors, and still reaches 1e-6 at condition 1000.
+  // change of the subspace (of well-conditioned data within 2500 vectors), and still reaches 1e-6
+  // at condition 1000.
   std::int64_t max_level = 32;
 
   /// The defaults for a metric, and for a stream or a fit, whose steps need no lower bound.

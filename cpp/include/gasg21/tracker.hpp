@@ -31,7 +31,7 @@ enum class StepOutcome {
   too_few_entries,  // |Omega| <= d: any subspace fits it
   not_finite,       // an observed entry is infinite
   rank_deficient,   // U_Omega is singular: the weights are not determined
-  orthogonal,       // w = 0: no direction to turn
+  orthogonal,       // w = 0: no direction to move in
 };
 inline constexpr std::size_t n_outcomes = 8;
 
@@ -242,7 +242,7 @@ class Tracker {
     require(state.metric.fits(d), "the metric does not fit a basis of ", d, " columns");
     require(double(orthonormality_error(state.U)) < 1e-3, "the basis is not orthonormal");
     const RowMajorState<T>& rows = state.layout.by_rows;
-    require(state.layout.pull.empty() || state.layout.pull.size() == d, "the layout has no ", d,
+    require(state.layout.Ue.empty() || state.layout.Ue.size() == d, "the layout has no ", d,
             " columns");
     if (rows.rows.empty()) return state;
     require(rows.rows.n_rows == d && rows.rows.n_cols == n && rows.A.n_rows == d &&

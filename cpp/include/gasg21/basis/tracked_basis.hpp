@@ -24,7 +24,7 @@ template <class T>
 struct BasisLayout {
   RowMajorState<T> by_rows;  // empty = in row blocks
   std::int64_t streak = 0;   // consecutive vectors that suit the other layout
-  std::vector<T> pull;       // U'e with the direction e of the last step, up to rounding; empty = 0
+  std::vector<T> Ue;         // U'e with the direction e of the last step, up to rounding; empty = 0
 };
 
 /// What is known of the residual r of a step. `with_gaps`: NaN off Omega. `whole`: no NaN.
@@ -43,7 +43,7 @@ class TrackedBasis {
         v_(d_),
         z_(d_),
         y_(d_),
-        Ue_(std::move(layout.pull)),
+        Ue_(std::move(layout.Ue)),
         scratch_(kernels::sums_scratch<T>(d_)),
         streak_(std::clamp<std::int64_t>(layout.streak, -patience(), 7)) {
     Ue_.resize(d_, T(0));

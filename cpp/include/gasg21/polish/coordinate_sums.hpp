@@ -226,39 +226,37 @@ void rotate(Scatter& scatter, const arma::Mat<T>& before, const arma::Mat<T>& U)
 
 /// Solves the normal equations of each row of U in residual form (the plain form loses digits on
 /// ill-conditioned data), orthonormalizes U, and rotates C along. Returns the largest angle between
-/// the old and the new subspace.
+/// the old and the new subspace. Throws Stopped if it is stopped; U stays as it was.
 template <class T>
 double update_coordinates(arma::Mat<T>& U, const CoordinateSums<T>& rows, Scatter& scatter,
                           const Parallel& parallel) {
   const uword n = U.n_rows, d = U.n_cols;
-  const arma::Mat<T> before = U;
+  arma::Mat<T> moved = U;
   constexpr uword chunk = 256, at_once = 8;
   const auto& kernels = kernels::coordinate_sum_kernels<T>();
   struct Scratch {
     arma::Mat<T> x;
     Aligned<double> memory;
   };
-  parallel.for_each((n + chunk - 1) / chunk,
-                    [&] {
-                      return Scratch{arma::Mat<T>(d, at_once),
-                                     Aligned<double>(rows.sums.n_rows * at_once)};
-                    },
-                    [&](uword task, Scratch& scratch) {
-                      const uword end = std::min(n, (task + 1) * chunk);
-                      for (uword i = task * chunk; i < end; i += at_once) {
-                        const uword here = std::min(at_once, end - i);
-                        kernels.solve(rows.sums.colptr(i), here, d, 1e-14, scratch.x.memptr(),
-                                      scratch.memory.data());
-                        for (uword c = 0; c < d; ++c)
-                          for (uword k = 0; k < here; ++k) U(i + k, c) += scratch.x(c, k);
-                      }
-                    });
-  if (!orthonormalize(U)) {
-    U = before;
-    throw NumericalError("the polish lost the rank of the basis");
-  }
-  rotate(scatter, before, U);
-  return double(largest_angle(before, U));
+  const auto solve = [&](uword task, Scratch& scratch) {
+    const uword end = std::min(n, (task + 1) * chunk);
+    for (uword i = task * chunk; i < end; i += at_once) {
+      const uword here = std::min(at_once, end - i);
+      kernels.solve(rows.sums.colptr(i), here, d, 1e-14, scratch.x.memptr(), scratch.memory.data());
+      for (uword c = 0; c < d; ++c)
+        for (uword k = 0; k < here; ++k) moved(i + k, c) += scratch.x(c, k);
+    }
+  };
+  parallel.for_all((n + chunk - 1) / chunk,
+                   [&] {
+                     return Scratch{arma::Mat<T>(d, at_once),
+                                    Aligned<double>(rows.sums.n_rows * at_once)};
+                   },
+                   solve);
+  if (!orthonormalize(moved)) throw NumericalError("the polish lost the rank of the basis");
+  U.swap(moved);
+  rotate(scatter, moved, U);
+  return double(largest_angle(moved, U));
 }
 
 }  // namespace gasg21

@@ -69,9 +69,9 @@ class Polisher {
   /// Solves them and extrapolates, so that a slow approach is not taken for convergence. Returns
   /// the angle by which the subspace moved.
   double update(const Parallel& parallel) {
-    ++passes_;
     const arma::Mat<T> before = U_;
     const double change = update_coordinates(U_, sums_, scatter_, parallel);
+    ++passes_;
     const arma::Mat<T> solved = U_;
     secant_.extrapolate(before, U_, change);
     rotate(scatter_, solved, U_);
