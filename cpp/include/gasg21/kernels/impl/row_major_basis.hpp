@@ -132,8 +132,10 @@ GASG21_INLINE void multiply_rows(const RowMemory<T>& all, const T* At) {
       GASG21_UNROLL
       for (int k = 0; k < K; ++k) product[k] += factor * load<P>(At + c * stride + k * lanes);
     }
-    GASG21_UNROLL
-    for (int k = 0; k + 1 < K; ++k) store(row + k * lanes, product[k]);
+    if constexpr (K > 1) {
+      GASG21_UNROLL
+      for (int k = 0; k + 1 < K; ++k) store(row + k * lanes, product[k]);
+    }
     if constexpr (Whole) {
       store(last, product[K - 1]);
     } else {  // a shared register would make the next row wait

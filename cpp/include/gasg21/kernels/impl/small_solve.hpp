@@ -1,6 +1,12 @@
 // The functions of small_solve.hpp. Not for an instruction set: below 24 columns they wait for
 // divisions and for each other, not for multiplications.
 
+// Clang warns where it cannot unroll a loop: where D = 0 it need not.
+#if defined(__clang__)
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wpass-failed"
+#endif
+
 namespace gasg21::kernels {
 
 namespace detail {
@@ -146,3 +152,7 @@ T ldl_update(T* L, uword d, T weight, T* z, uword from) {
 }
 
 }  // namespace gasg21::kernels
+
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif
