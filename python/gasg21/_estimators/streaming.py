@@ -108,16 +108,17 @@ class StreamingSubspace(PublishedSubspace):
             interrupt = found["interrupt"]
             if interrupt is not None and not isinstance(interrupt, KeyboardInterrupt):
                 raise interrupt
+            report = FitReport(found["history"], found["status"], found["estimated_angle"])
+            published = self._snapshot(found["tracker"], report, found["components"])
             self._tracker, self._recent, self._row_parameters = found["tracker"], deque(maxlen=_RECENT), None
-            self._report = FitReport(found["history"], found["status"], found["estimated_angle"])
-            self._published = self._snapshot(found["components"])
+            self._report, self._published = report, published
             if interrupt is None and not self._auto_offset():
                 scores = _finite(self._telling_scores(samples))
                 self._recent.extend(scores[-_RECENT:])
-                self._published = self._with_offset(self._published, scores)
+                self._published = self._with_offset(published, scores)
         if interrupt is not None:
             raise interrupt
-        self._warn_unless_converged(self._report)
+        self._warn_unless_converged(report, len(published.components))
         return self
 
     def partial_fit(self, X: Any, y: None = None, mask: Any = None) -> StreamingSubspace:
@@ -155,7 +156,8 @@ class StreamingSubspace(PublishedSubspace):
                     self._consume(samples, progress)
                 except KeyboardInterrupt as caught:  # the tracker stands between two vectors
                     interrupt = caught
-            self._published = self._with_offset(self._snapshot(), np.asarray(self._recent))
+            assert self._tracker is not None
+            self._published = self._with_offset(self._snapshot(self._tracker, self._report), np.asarray(self._recent))
             fast = self._auto_offset() and not self.verbose and not hasattr(self, "feature_names_in_")
             self._row_parameters = _row_parameters(self) if fast else None
         if interrupt is not None:
@@ -273,16 +275,16 @@ class StreamingSubspace(PublishedSubspace):
             msg = f"this {type(self).__name__} has not been fitted"
             raise AttributeError(msg)
         while True:
-            published = self._published = self._snapshot()
+            published = self._published = self._snapshot(self._tracker, self._report)
             if published.counters["n_seen"] == self._tracker.n_seen:  # else another thread went on meanwhile
                 return published
 
-    def _snapshot(self, components: Array | None = None) -> Published:
-        assert self._tracker is not None
-        tracked, counters, step_size, level = self._tracker.published()
+    @staticmethod
+    def _snapshot(tracker: _core.Tracker, report: FitReport | None, components: Array | None = None) -> Published:
+        tracked, counters, step_size, level = tracker.published()
         components = tracked if components is None else components
         offset = null_offset(counters["entries_used"] / max(counters["n_used"], 1), len(components))
-        return Published(components, offset, counters, step_size, level)
+        return Published(components, offset, counters, step_size, level, report)
 
     def _with_offset(self, published: Published, scores: Array) -> Published:
         """Put the offset where the share `contamination` of the scores lies below it, unless it is "auto"."""
@@ -291,8 +293,8 @@ class StreamingSubspace(PublishedSubspace):
             return published
         return published._replace(offset=float(np.percentile(scores, 100 * float(self.contamination))))
 
-    def _warn_unless_converged(self, report: FitReport) -> None:
-        status, d = report.status, len(self._published.components) if self._published else 0
+    def _warn_unless_converged(self, report: FitReport, d: int) -> None:
+        status = report.status
         if status in ("converged", "noise_floor") or (status == "max_passes" and self.tol == 0):
             return
         found = {

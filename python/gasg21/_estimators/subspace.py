@@ -137,16 +137,6 @@ class SubspaceMixin(
         return len(self.components_)
 
 
-class Published(NamedTuple):
-    """What a subspace on the compiled core publishes, all of the same moment."""
-
-    components: Array
-    offset: float
-    counters: dict[str, int]  # how many samples were seen and used, and why others were not
-    step_size: float
-    level: int
-
-
 class FitReport(NamedTuple):
     """How the last `fit` went."""
 
@@ -155,12 +145,23 @@ class FitReport(NamedTuple):
     estimated_angle: float
 
 
+class Published(NamedTuple):
+    """What a subspace on the compiled core publishes, all of the same moment."""
+
+    components: Array
+    offset: float
+    counters: dict[str, int]  # how many samples were seen and used, and why others were not
+    step_size: float
+    level: int
+    report: FitReport | None  # None: no `fit` yet
+
+
 class PublishedSubspace(SubspaceMixin):
     """A subspace whose fitted attributes are read from one immutable object, which is swapped at once."""
 
     _tracker: _core.Tracker | None = None  # None: not fitted
     _published: Published | None = None  # None: not fitted, or vectors came since the last look
-    _report: FitReport | None = None  # None: no `fit` yet
+    _report: FitReport | None = None  # of the last `fit`; readers see the one in `_published`
 
     @abstractmethod
     def _publish(self) -> Published:
@@ -173,10 +174,11 @@ class PublishedSubspace(SubspaceMixin):
         return self._tracker is not None
 
     def _fit_report(self) -> FitReport:
-        if self._report is None:
+        report = self._current().report
+        if report is None:
             msg = f"this {type(self).__name__} has not been fitted by `fit`"
             raise AttributeError(msg)
-        return self._report
+        return report
 
     @property
     def components_(self) -> Array:  # type: ignore[override]

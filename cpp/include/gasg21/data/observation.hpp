@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <limits>
 #include <numeric>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -144,10 +147,21 @@ class Observation {
   /// The sum of squares of the dense form. Sets the count.
   T dense_square() { return kernels::observe(dense_.data(), n_, dense_.data(), count_); }
 
+  /// The value, or NaN where the mask is 0: by bits, because a branch would often be mispredicted
+  /// and GCC makes one of a selection.
+  static T nan_unless(unsigned char observed, T value) {
+    using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+    Bits bits;
+    std::memcpy(&bits, &value, sizeof(T));
+    bits |= Bits(0) - Bits(observed == 0);
+    std::memcpy(&value, &bits, sizeof(T));
+    return value;
+  }
+
   void hide(const DenseSample<T>& x) {
     constexpr T missing = std::numeric_limits<T>::quiet_NaN();
-    if (x.mask)  // without a branch, which would often be mispredicted
-      for (uword i = 0; i < n_; ++i) dense_[i] = x.mask[i] ? dense_[i] : missing;
+    if (x.mask)
+      for (uword i = 0; i < n_; ++i) dense_[i] = nan_unless(x.mask[i], dense_[i]);
     if (x.hidden)
       for (const uword i : *x.hidden)
         if (i < n_) dense_[i] = missing;
