@@ -98,7 +98,7 @@ class PyKSubspaces {
     typename Core::State s{{}, Random(t[2].cast<Random::State>()), unpack_counters(t[3])};
     for (const auto& one : t[1].cast<py::list>())
       s.trackers.push_back(unpack<T>(one.cast<py::tuple>()));
-    return std::make_unique<PyKSubspaces>(Core(std::move(s)));
+    return std::make_unique<PyKSubspaces>(Core(s));
   }
 
  private:

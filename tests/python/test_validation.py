@@ -1,4 +1,4 @@
-"""The door: every layout and dtype gives the same numbers, nothing is written to or copied whole."""
+"""Validation: every layout and dtype gives the same numbers, and no data is written to."""
 
 import hashlib
 import subprocess

@@ -47,12 +47,12 @@ class KSubspaces {
   }
 
   /// Resumes.
-  explicit KSubspaces(State state)
+  explicit KSubspaces(const State& state)
       : random_(state.random),
         skipped_(state.skipped),
         bank_(bases_of(state.trackers)),
         scratch_(bank_) {
-    for (auto& one : state.trackers) trackers_.emplace_back(std::move(one));
+    for (const auto& one : state.trackers) trackers_.emplace_back(one);
   }
 
   /// A union of one subspace, which goes on where a tracker is.

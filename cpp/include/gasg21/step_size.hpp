@@ -67,7 +67,7 @@ class AdaptiveStep {
   explicit AdaptiveStep(const AdaptiveStepOptions& options = {})
       : AdaptiveStep(options, (options.mu_min + options.mu_max) / 2, 0) {}
 
-  /// A rule in the middle of its work, for resuming.
+  /// Resumes from a saved state.
   AdaptiveStep(const AdaptiveStepOptions& options, double mu, std::int64_t level)
       : options_(options), mu_(mu), level_(level), eta_(options.eta0) {
     detail::check_eta0(options.eta0);
@@ -183,27 +183,27 @@ class ConstantStep {
 
 /// The constants of the authors' code.
 struct MultiLevelStepOptions {
-  double first_angle = 0.1;  // the first vector turns the subspace by this times 1 + mu_min
+  double first_angle = 0.1;  // the first vector rotates the subspace by this times 1 + mu_min
   double mu_max = 15;
   double mu_min = 1;
   double f_min = -1;
   double f_max = 0.5;
   double omega = 0.1;
   std::int64_t max_level = 20;
-  double max_angle = 1;  // the most that one vector may turn the subspace, in radians
+  double max_angle = 1;  // largest rotation by one vector, in radians
 };
 
 /// The multi-level step as GRASTA's authors coded it: what the paper's figures call GRASTA-ML.
-/// Unlike AdaptiveStep (Alg. 2) it takes its unit from the first gradient, compares directions only
-/// (the cosine of two gradients, not their product), bounds the angle and the level, starts mu at
-/// mu_min and resets it to (mu_max - 1) / 2, never falls from level 1 to 0, and uses the level that
-/// it has before it adapts it.
+/// It differs from AdaptiveStep (Alg. 2): the first gradient sets the unit; gradients are compared
+/// by their cosine, not by their product; angle and level are bounded; mu starts at mu_min and
+/// returns to (mu_max - 1) / 2; the level does not fall from 1 to 0; a step uses the level from
+/// before it is adapted.
 class MultiLevelStep {
  public:
   explicit MultiLevelStep(const MultiLevelStepOptions& options = {})
       : MultiLevelStep(options, 0, options.mu_min, 0, 0) {}
 
-  /// A rule in the middle of its work, for resuming.
+  /// Resumes from a saved state.
   MultiLevelStep(const MultiLevelStepOptions& options, double scale, double mu, std::int64_t level,
                  double eta)
       : options_(options), scale_(scale), mu_(mu), level_(level), eta_(eta) {
@@ -236,12 +236,12 @@ class MultiLevelStep {
   double eta() const { return eta_; }
   std::int64_t level() const { return level_; }
   double mu() const { return mu_; }
-  /// The step at level 0; 0 until the first gradient has told it.
+  /// The step at level 0; 0 before the first gradient.
   double scale() const { return scale_; }
   const MultiLevelStepOptions& options() const { return options_; }
 
  private:
-  /// (Gradients of next to no length count as unrelated.)
+  /// Very short gradients count as unrelated.
   static double cosine(const GradientSummary& gradient) {
     const double lengths = gradient.length * gradient.previous_length;
     return lengths > 1e-5 ? gradient.agreement / lengths : 0;
@@ -266,11 +266,11 @@ class MultiLevelStep {
   double eta_;
 };
 
-/// GROUSE's greedy step (Balzano and Wright): turns the subspace by the vector's own angle to it,
-/// until it contains the vector as far as it was observed. Nothing to choose.
+/// GROUSE's greedy step (Balzano and Wright): rotates the subspace by the vector's own angle to it,
+/// until it contains the observed part of the vector. It has no parameters.
 class GreedyStep {
  public:
-  /// `eta` is the step last used, for resuming.
+  /// Resumes; `eta` is the last step.
   explicit GreedyStep(double eta = 0) : eta_(eta) {
     require(eta >= 0 && std::isfinite(eta), "eta=", eta, " must not be below 0");
   }

@@ -2,9 +2,10 @@
 
 Everything behind this module relies on its checks. float64 and float32 arrays whose rows are contiguous are
 borrowed, and so are CSR matrices of these dtypes. Other arrays (other dtypes, Fortran order, byte-swapped or
-misaligned memory) are converted: by `fit` once, as a whole, because it reads them many times; by all other methods
-batch by batch. Sparse matrices that are not canonical CSR of a float dtype are converted once. (A memory-mapped file
-that is truncated while it is mapped ends the process with SIGBUS, which nothing can catch.)
+misaligned memory) are converted: as a whole by `fit`, which reads them many times, by the first `partial_fit` and by
+`KGASG21.partial_fit`; batch by batch by all other methods. Sparse matrices that are not canonical CSR of a float
+dtype are converted once. (A memory-mapped file that is truncated while it is mapped ends the process with SIGBUS,
+which nothing can catch.)
 """
 
 from __future__ import annotations
@@ -159,8 +160,10 @@ def unchanged_on_error(estimator: Any) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        vars(estimator).clear()
-        vars(estimator).update(before)
+        now = vars(estimator)
+        now.update(before)  # never empty in between: another thread may be reading
+        for name in now.keys() - before.keys():
+            now.pop(name, None)
         raise
 
 

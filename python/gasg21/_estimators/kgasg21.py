@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -24,19 +24,10 @@ from gasg21._data.parameters import (
     seed_of,
 )
 from gasg21._data.samples import Array, Samples, check_samples, unchanged_on_error
-from gasg21._estimators.union import PublishedUnion, UnionMixin, finite_rows
+from gasg21._estimators.union import PublishedUnion, UnionMixin, UnionReport, finite_rows
 from gasg21._support.progress import Progress
 from gasg21.exceptions import ConvergenceWarning, InvalidInputError
 from gasg21.step_size import StepSize
-
-
-class UnionReport(NamedTuple):
-    """How the last `fit` went."""
-
-    history: list[dict[str, Any]]
-    status: str
-    estimated_angles: Array
-    timings: dict[str, float]
 
 
 class KGASG21(UnionMixin):
@@ -146,7 +137,6 @@ class KGASG21(UnionMixin):
 
     n_features_in_: int
     _stream: _core.KSubspaces | None = None
-    _report: UnionReport | None = None
 
     def __init__(
         self,
@@ -231,11 +221,11 @@ class KGASG21(UnionMixin):
             spent = time.perf_counter() - began
             timings = found["timings"]
             timings["refine"] = spent - timings["seed"] - timings["select"]
-            self._report = UnionReport(found["history"], found["status"], found["estimated_angles"], timings)
-            self._published = published._replace(labels=rejected)
+            report = UnionReport(found["history"], found["status"], found["estimated_angles"], timings)
+            self._published = published._replace(labels=rejected, report=report)
         if interrupt is not None:
             raise interrupt
-        self._warn_unless_converged()
+        self._warn_unless_converged(report)
         return self
 
     def partial_fit(self, X: Any, y: None = None, mask: Any = None) -> KGASG21:
@@ -261,7 +251,7 @@ class KGASG21(UnionMixin):
             if found is not None:
                 labels = self._rejected(*found, samples, working, published)
                 published = published._replace(labels=labels, residuals=found[1])
-            self._published = published
+            self._published = published._replace(report=before.report)
         if interrupt is not None:
             raise interrupt
         return self
@@ -419,28 +409,30 @@ class KGASG21(UnionMixin):
             lost = _core.verdict(found["estimated_angles"], plan.tol) == "undetermined"
             found["status"] = "undetermined" if lost else "noise_floor"
 
-    def _warn_unless_converged(self) -> None:
-        if self.converged_ or (self.status_ == "max_passes" and self.tol == 0):
+    def _warn_unless_converged(self, report: UnionReport) -> None:
+        status = report.status
+        if status in ("converged", "noise_floor") or (status == "max_passes" and self.tol == 0):
             return
-        worst = int(np.argmax(self.estimated_angles_))
+        worst = int(np.argmax(report.estimated_angles))
         said = {
-            "max_passes": f"some subspace still moved by {np.max(self.history_[-1]['moved']):.1e} rad in the last pass "
+            "max_passes": f"some subspace moved by {np.max(report.history[-1]['moved']):.1e} rad in the last pass "
             f"(max_passes={self.max_passes}, tol={self.tol}). Raise max_passes; if that does not help, n_clusters or "
             "n_components may be too small.",
             "undetermined": f"the data does not determine all subspaces (not that of cluster {worst}, for one). Give "
             "more data or more entries of it, or use a smaller n_clusters or n_components.",
             "rank_deficient": "the samples do not span a subspace of dimension "
             f"n_components={len(self.subspaces_[worst])}: use a smaller n_components.",
-        }[self.status_]
+        }[status]
         warnings.warn(said, ConvergenceWarning, stacklevel=3)
 
     # ---- fitted attributes
 
     def _fit_report(self) -> UnionReport:
-        if self._report is None:
+        report = self._current().report
+        if report is None:
             msg = f"this {type(self).__name__} has not been fitted by `fit`"
             raise AttributeError(msg)
-        return self._report
+        return report
 
     @property
     def subspaces_(self) -> list[Array]:

@@ -109,13 +109,16 @@ class StreamingSubspace(PublishedSubspace):
             if interrupt is not None and not isinstance(interrupt, KeyboardInterrupt):
                 raise interrupt
             report = FitReport(found["history"], found["status"], found["estimated_angle"])
-            published = self._snapshot(found["tracker"], report, found["components"])
-            self._tracker, self._recent, self._row_parameters = found["tracker"], deque(maxlen=_RECENT), None
-            self._report, self._published = report, published
+            published, recent = (
+                self._snapshot(found["tracker"], report, found["components"]),
+                deque[float](maxlen=_RECENT),
+            )
             if interrupt is None and not self._auto_offset():
-                scores = _finite(self._telling_scores(samples))
-                self._recent.extend(scores[-_RECENT:])
-                self._published = self._with_offset(published, scores)
+                scores = _finite(self._telling_scores(samples, published.components))
+                recent.extend(scores[-_RECENT:])
+                published = self._with_offset(published, scores)
+            self._tracker, self._recent, self._row_parameters = found["tracker"], recent, None
+            self._report, self._published = report, published
         if interrupt is not None:
             raise interrupt
         self._warn_unless_converged(report, len(published.components))

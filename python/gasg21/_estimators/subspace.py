@@ -119,17 +119,19 @@ class SubspaceMixin(
         """Return what `transform` and `complete` minimise; "l21" means least squares."""
         return "l21"
 
-    def _project(self, samples: Samples, loss: _core.Loss = "l21") -> tuple[Array, Array]:
-        """Weights (m, d) by the loss, and residuals (m,) of least squares."""
-        components, threads = self.components_, n_threads(self.n_jobs)
+    def _project(
+        self, samples: Samples, loss: _core.Loss = "l21", components: Array | None = None
+    ) -> tuple[Array, Array]:
+        """Weights (m, d) by the loss, and residuals (m,) of least squares; None means `components_`."""
+        components, threads = self.components_ if components is None else components, n_threads(self.n_jobs)
         parts = [_core.project(components, batch.payload, batch.mask, loss, threads) for batch in samples.batches()]
         if len(parts) == 1:
             return parts[0]
         return np.concatenate([w for w, _ in parts]), np.concatenate([r for _, r in parts])
 
-    def _telling_scores(self, samples: Samples) -> Array:
+    def _telling_scores(self, samples: Samples, components: Array | None = None) -> Array:
         """Scores; NaN also for samples of zeros, which say nothing."""
-        weights, residuals = self._project(samples)
+        weights, residuals = self._project(samples, components=components)
         return np.where((residuals == 0) & ~weights.any(axis=1), np.nan, -residuals).astype(residuals.dtype)
 
     @property

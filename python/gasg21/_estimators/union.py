@@ -15,6 +15,15 @@ from gasg21._data.parameters import n_threads
 from gasg21._data.samples import Array, Samples, TakesSamples, check_samples
 
 
+class UnionReport(NamedTuple):
+    """How the last `fit` went."""
+
+    history: list[dict[str, Any]]
+    status: str
+    estimated_angles: Array
+    timings: dict[str, float]
+
+
 class PublishedUnion(NamedTuple):
     """What a union of subspaces publishes, all of the same moment."""
 
@@ -24,6 +33,7 @@ class PublishedUnion(NamedTuple):
     counters: dict[str, int]  # how many samples the stream has seen and used, and why others were not
     labels: Array | None = None
     residuals: Array | None = None  # after `partial_fit`
+    report: UnionReport | None = None  # None: no `fit` yet
 
 
 class UnionMixin(

@@ -42,7 +42,7 @@ class Seeder {
                                            {}, random_, parallel);
   }
 
-  /// Takes the candidates of somebody else.
+  /// Uses the given candidates.
   void set_candidates(std::vector<arma::Mat<T>> bases) { candidates_ = {std::move(bases), {}}; }
   const std::vector<arma::Mat<T>>& candidates() const { return candidates_.bases; }
 
