@@ -1,5 +1,5 @@
-// Updates a tracker with vectors, half of them outliers, 30 % of the entries missing, and prints the
-// angle to the true subspace.
+// Updates a tracker with vectors, half of them outliers, 30 % of the entries missing, and prints
+// the angle to the true subspace.
 #include <cstdio>
 #include <gasg21/gasg21.hpp>
 #include <limits>

@@ -1,5 +1,5 @@
-// recover on data of condition 100 with outliers and missing entries. Compares the basis with that of
-// GASG21.fit for the same seed: recover DIRECTORY, which holds the files of recover.py.
+// recover on data of condition 100 with outliers and missing entries. Compares the basis with that
+// of GASG21.fit for the same seed: recover DIRECTORY, which holds the files of recover.py.
 #include <gasg21/recover.hpp>
 #include <iostream>
 #include <string>
@@ -19,5 +19,6 @@ int main(int, char** argv) {
   const gasg21::Recovery<double> found = gasg21::recover(X, 4, options);
   const bool same = std::equal(expected.begin(), expected.end(), found.basis.begin());
   std::cout << gasg21::to_string(found.status) << ", " << (same ? "same bits" : "other bits")
-            << " as Python, angle to the truth: " << gasg21::largest_angle(found.basis, truth) << "\n";
+            << " as Python, angle to the truth: " << gasg21::largest_angle(found.basis, truth)
+            << "\n";
 }
