@@ -75,6 +75,13 @@ void bind_blocks(py::module_& m) {
       },
       py::arg("components"), py::arg("rows"), py::arg("C"),
       "The components, scatter and change that follow from the sums of all blocks.");
+  m.def(
+      "standard_error",
+      [](const py::array& information, uword n) {
+        return standard_error(from_square(information), n);
+      },
+      py::arg("information"), py::arg("n"),
+      "The standard error of the largest angle to the true subspace, in radians.");
 }
 
 }  // namespace gasg21::bindings

@@ -100,8 +100,7 @@ class BlockSums:
     @property
     def estimated_angle(self) -> float:
         """Standard error of the largest angle between the subspace of the round and the true subspace, in radians."""
-        smallest = float(np.linalg.eigvalsh(self.information)[0])
-        return min(np.sqrt(len(self.rows) / smallest), np.pi / 2) if smallest > 0 else np.pi / 2
+        return _core.standard_error(self.information, len(self.rows))
 
 
 class _BlockValidation(BaseEstimator):  # type: ignore[misc]
