@@ -229,11 +229,11 @@ def test_only_the_bindings_know_python(folder):
 
 
 @cache
-def test_files(folder, ending):
+def files_of_tests(folder, ending):
     return frozenset(path.stem for path in (ROOT / "tests" / folder).glob(f"test_*.{ending}"))
 
 
-test_files.__test__ = False
+files_of_tests.__test__ = False
 
 
 def untested(names, elsewhere, files):
@@ -248,12 +248,12 @@ def untested(names, elsewhere, files):
 
 def test_every_header_has_its_test():
     names = [name for name in header_graph() if not name.startswith("kernels/")]
-    assert_none(untested(names, TESTED_ELSEWHERE, test_files("cpp", "cpp")))
+    assert_none(untested(names, TESTED_ELSEWHERE, files_of_tests("cpp", "cpp")))
 
 
 def test_every_public_module_has_its_test():
     names = [name for name in python_graph() if "." not in name and not name.startswith("_")]
-    assert_none(untested(names, MODULES_TESTED_ELSEWHERE, test_files("python", "py")))
+    assert_none(untested(names, MODULES_TESTED_ELSEWHERE, files_of_tests("python", "py")))
 
 
 # ---- following one call

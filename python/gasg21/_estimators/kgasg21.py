@@ -24,13 +24,14 @@ from gasg21._data.parameters import (
     seed_of,
 )
 from gasg21._data.samples import Array, Samples, check_samples, unchanged_on_error
+from gasg21._estimators.published import PublishedAttributes
 from gasg21._estimators.union import PublishedUnion, UnionMixin, UnionReport, finite_rows
 from gasg21._support.progress import Progress
 from gasg21.exceptions import ConvergenceWarning, InvalidInputError
 from gasg21.step_size import StepSize
 
 
-class KGASG21(UnionMixin):
+class KGASG21(UnionMixin, PublishedAttributes):
     """Robust clustering into a union of subspaces, from data with outliers and missing entries.
 
     Makes candidate subspaces from the neighbours of sampled points, selects the K with the least sum of distances, and
@@ -427,13 +428,6 @@ class KGASG21(UnionMixin):
 
     # ---- fitted attributes
 
-    def _fit_report(self) -> UnionReport:
-        report = self._current().report
-        if report is None:
-            msg = f"this {type(self).__name__} has not been fitted by `fit`"
-            raise AttributeError(msg)
-        return report
-
     @property
     def subspaces_(self) -> list[Array]:
         """Orthonormal bases of the subspaces, (d_i, n_features) each."""
@@ -450,50 +444,14 @@ class KGASG21(UnionMixin):
         return _known(self._current().residuals, "residuals_")
 
     @property
-    def n_iter_(self) -> int:
-        """Vectors used by the stream."""
-        return self._current().counters["n_used"]
-
-    @property
-    def n_skipped_(self) -> int:
-        """Samples that could not be used."""
-        counters = self._current().counters
-        return counters["n_seen"] - counters["n_used"]
-
-    @property
-    def diagnostics_(self) -> dict[str, int]:
-        """How many samples the stream has seen and used, and why others were not used."""
-        return dict(self._current().counters)
-
-    @property
-    def history_(self) -> list[dict[str, Any]]:
-        """One record per pass of the last `fit`."""
-        return self._fit_report().history
-
-    @property
-    def n_passes_(self) -> int:
-        """Passes of the stream and rounds of the polish in the last `fit`."""
-        return len(self._fit_report().history)
-
-    @property
-    def status_(self) -> str:
-        """How the last `fit` ended."""
-        return self._fit_report().status
-
-    @property
-    def converged_(self) -> bool:
-        """Whether the last `fit` converged."""
-        return self._fit_report().status in ("converged", "noise_floor")
-
-    @property
     def estimated_angles_(self) -> Array:
         """Standard error of the largest angle between each subspace and the true one."""
-        return self._fit_report().estimated_angles
+        return np.asarray(self._fit_report().estimated_angles)
 
     @property
     def timings_(self) -> dict[str, float]:
         """Seconds that the last `fit` spent in "seed", "select" and "refine"."""
-        return self._fit_report().timings
+        return dict(self._fit_report().timings)
 
 
 def _known(value: Array | None, name: str) -> Array:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from gasg21 import _core
 from gasg21._data.parameters import n_threads
 from gasg21._data.samples import Array, Samples, TakesSamples, check_samples
+from gasg21._estimators.published import PublishedAttributes
 from gasg21.exceptions import InvalidInputError
 
 
@@ -158,7 +159,7 @@ class Published(NamedTuple):
     report: FitReport | None  # None: no `fit` yet
 
 
-class PublishedSubspace(SubspaceMixin):
+class PublishedSubspace(SubspaceMixin, PublishedAttributes):
     """A subspace whose fitted attributes are read from one immutable object, which is swapped at once."""
 
     _tracker: _core.Tracker | None = None  # None: not fitted
@@ -174,13 +175,6 @@ class PublishedSubspace(SubspaceMixin):
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._tracker is not None
-
-    def _fit_report(self) -> FitReport:
-        report = self._current().report
-        if report is None:
-            msg = f"this {type(self).__name__} has not been fitted by `fit`"
-            raise AttributeError(msg)
-        return report
 
     @property
     def components_(self) -> Array:  # type: ignore[override]
@@ -198,22 +192,6 @@ class PublishedSubspace(SubspaceMixin):
         return self._current().offset
 
     @property
-    def n_iter_(self) -> int:
-        """Vectors used."""
-        return self._current().counters["n_used"]
-
-    @property
-    def n_skipped_(self) -> int:
-        """Vectors that could not be used."""
-        counters = self._current().counters
-        return counters["n_seen"] - counters["n_used"]
-
-    @property
-    def diagnostics_(self) -> dict[str, int]:
-        """How many vectors were seen and used, and why others were not."""
-        return sample_counts(self._current().counters)
-
-    @property
     def step_size_(self) -> float:
         """The last step."""
         return self._current().step_size
@@ -224,31 +202,6 @@ class PublishedSubspace(SubspaceMixin):
         return self._current().level
 
     @property
-    def history_(self) -> list[dict[str, Any]]:
-        """One record per pass of the last `fit`."""
-        return self._fit_report().history
-
-    @property
-    def n_passes_(self) -> int:
-        """Passes that the last `fit` made."""
-        return len(self._fit_report().history)
-
-    @property
-    def status_(self) -> str:
-        """How the last `fit` ended."""
-        return self._fit_report().status
-
-    @property
-    def converged_(self) -> bool:
-        """Whether the last `fit` converged."""
-        return self._fit_report().status in ("converged", "noise_floor")
-
-    @property
     def estimated_angle_(self) -> float:
         """Standard error of the largest angle to the true subspace at the end of the last `fit`."""
-        return self._fit_report().estimated_angle
-
-
-def sample_counts(counters: dict[str, int]) -> dict[str, int]:
-    """Return the counters that count samples."""
-    return {name: count for name, count in counters.items() if name != "entries_used"}
+        return float(self._fit_report().estimated_angle)

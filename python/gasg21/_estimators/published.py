@@ -1,0 +1,57 @@
+"""Fitted attributes that a subspace and a union of subspaces share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+
+class PublishedAttributes:
+    """Attributes of the object that `_current` returns, and of the report of the last `fit` inside it."""
+
+    @abstractmethod
+    def _current(self) -> Any:
+        """Return what is published; raise AttributeError if nothing is."""
+
+    def _fit_report(self) -> Any:
+        report = self._current().report
+        if report is None:
+            msg = f"this {type(self).__name__} has not been fitted by `fit`"
+            raise AttributeError(msg)
+        return report
+
+    @property
+    def n_iter_(self) -> int:
+        """Vectors used by the stream."""
+        return int(self._current().counters["n_used"])
+
+    @property
+    def n_skipped_(self) -> int:
+        """Vectors that could not be used."""
+        counters = self._current().counters
+        return int(counters["n_seen"] - counters["n_used"])
+
+    @property
+    def diagnostics_(self) -> dict[str, int]:
+        """How many vectors were seen and used, and why others were not used."""
+        return {name: count for name, count in self._current().counters.items() if name != "entries_used"}
+
+    @property
+    def history_(self) -> list[dict[str, Any]]:
+        """One record per pass of the last `fit`."""
+        return list(self._fit_report().history)
+
+    @property
+    def n_passes_(self) -> int:
+        """Passes of the stream and of the polish in the last `fit`."""
+        return len(self._fit_report().history)
+
+    @property
+    def status_(self) -> str:
+        """How the last `fit` ended."""
+        return str(self._fit_report().status)
+
+    @property
+    def converged_(self) -> bool:
+        """Whether the last `fit` converged."""
+        return self._fit_report().status in ("converged", "noise_floor")
