@@ -12,6 +12,7 @@
 #include "array_view.hpp"
 #include "history.hpp"
 #include "module.hpp"
+#include "py_subspace.hpp"
 #include "py_tracker.hpp"
 #include "watch.hpp"
 
@@ -28,42 +29,78 @@ struct TrackerChoice {
   py::object init;  // "random", "spherical_pca" or components
 };
 
+/// The samples as a fit sees them: lifted for an affine subspace.
 template <class T>
-typename PyTracker<T>::Core make_tracker(const AnyView<T>& view, uword d, const AnyStep& rule,
+struct Prepared {
+  AnyView<T> samples;
+  std::unique_ptr<Lift<T>> lift;
+  AnyView<T> view;
+
+  Prepared(const AnyView<T>& raw, bool center) : samples(raw), view(raw) {
+    if (!center) return;
+    const py::gil_scoped_release nogil;
+    lift = std::make_unique<Lift<T>>(choose_lift<T>(raw));
+    view = lifted(raw, *lift);
+  }
+  uword more() const { return lift ? 1 : 0; }  // dimensions that the lift adds
+};
+
+/// A basis of n rows for lifted samples: its directions, and the axis of the constant.
+template <class T>
+arma::Mat<T> lifted_basis(const arma::Mat<T>& U) {
+  arma::Mat<T> more(U.n_rows + 1, U.n_cols + 1, arma::fill::zeros);
+  more.submat(0, 0, U.n_rows - 1, U.n_cols - 1) = U;
+  more(U.n_rows, U.n_cols) = 1;
+  return more;
+}
+
+/// A tracker of dimension d, which is lifted with the samples.
+template <class T>
+typename PyTracker<T>::Core make_tracker(const Prepared<T>& data, uword d, const AnyStep& rule,
                                          const TrackerChoice& choice, Watch& watch) {
   using Core = typename PyTracker<T>::Core;
+  const auto with_lift = [&](Core tracker) {
+    if (data.lift) tracker.set_lift(*data.lift);
+    return tracker;
+  };
   if (!py::isinstance<py::str>(choice.init)) {
-    const arma::Mat<T> given = copy_basis<T>(choice.init.cast<py::array>(), "init");
+    arma::Mat<T> given = copy_basis<T>(choice.init.cast<py::array>(), "init");
+    if (data.lift) given = lifted_basis(given);
     arma::Mat<T> tried = given;
     require(orthonormalize(tried), "init must have finite, linearly independent rows");
-    return Core(given, rule, choice.seed, choice.loss, choice.metric);
+    return with_lift(Core(given, rule, choice.seed, choice.loss, choice.metric));
   }
   const auto name = choice.init.cast<std::string>();
   require(name == "random" || name == "spherical_pca", "init='", name,
           "' must be 'random' or 'spherical_pca'");
   const Start start = name == "random" ? Start::random : Start::spherical_pca;
   const py::gil_scoped_release nogil;
-  return start_tracker<Core>(view, d, rule, choice.loss, choice.metric, start, choice.seed, watch);
+  return with_lift(start_tracker<Core>(data.view, d + data.more(), rule, choice.loss, choice.metric,
+                                       start, choice.seed, watch));
 }
 
 template <class T>
 py::dict recover_in(const py::object& samples, const py::object& mask, uword n, uword d,
-                    const TrackerChoice& choice, const RecoverOptions& options,
+                    const TrackerChoice& choice, const RecoverOptions& options, bool rotate,
                     py::object progress) {
   using Core = typename PyTracker<T>::Core;
-  const AnyView<T> view = as_view<T>(samples, mask, n);
+  const Prepared<T> data(as_view<T>(samples, mask, n), options.center);
   const uword working = std::max(d, options.working_components);
   Watch watch(std::move(progress), double(n * (working + 1)));
-  Recoverer<Core> fit(make_tracker<T>(view, working, choice.rule, choice, watch), d, options);
+  Recoverer<Core> fit(make_tracker<T>(data, working, choice.rule, choice, watch), d + data.more(),
+                      options);
+  Fitted fits = no_fits(fit.basis());
   {
     const py::gil_scoped_release nogil;
-    fit.run(view, watch);
+    fit.run(data.view, watch);
     fit.hand_back(choice.stream_rule);
+    fits = fit.fits(data.view, watch);
   }
   py::dict found;
+  found["subspace"] = std::make_unique<PySubspace<T>>(
+      fit.basis(), fit.tracker().lift(), std::move(fits), fit.exact_residual(), rotate);
   found["interrupt"] = watch.pending();
   found["tracker"] = std::make_unique<PyTracker<T>>(fit.tracker());
-  found["components"] = to_components(fit.basis());
   found["status"] = to_string(fit.status());
   found["estimated_angle"] = fit.estimated_angle();
   found["history"] = to_list(fit.history());
@@ -73,46 +110,55 @@ py::dict recover_in(const py::object& samples, const py::object& mask, uword n, 
 py::dict recover_any(const py::object& samples, const py::object& mask, uword n, uword d,
                      const Rule& rule, const Rule& stream_rule, const LossName& loss,
                      const Metric& metric, const py::object& init, const RecoverOptions& options,
-                     const py::object& progress) {
+                     bool rotate, const py::object& progress) {
   const TrackerChoice choice{AnyStep{rule},     AnyStep{stream_rule}, AnyLoss(loss),
                              AnyMetric{metric}, options.seed,         init};
   return in_precision_of(values_of(samples), [&](auto zero) {
-    return recover_in<decltype(zero)>(samples, mask, n, d, choice, options, progress);
+    return recover_in<decltype(zero)>(samples, mask, n, d, choice, options, rotate, progress);
   });
 }
 
 py::object start_any(const py::object& samples, const py::object& mask, uword n, uword d,
                      const Rule& rule, const LossName& loss, const Metric& metric,
-                     const py::object& init, std::uint64_t seed) {
+                     const py::object& init, bool center, std::uint64_t seed) {
   const TrackerChoice choice{AnyStep{rule},     AnyStep{rule}, AnyLoss(loss),
                              AnyMetric{metric}, seed,          init};
   return in_precision_of(values_of(samples), [&](auto zero) -> py::object {
     using T = decltype(zero);
     Watch watch;
-    auto tracker = std::make_unique<PyTracker<T>>(
-        make_tracker<T>(as_view<T>(samples, mask, n), d, choice.rule, choice, watch));
+    auto tracker = std::make_unique<PyTracker<T>>(make_tracker<T>(
+        Prepared<T>(as_view<T>(samples, mask, n), center), d, choice.rule, choice, watch));
     watch.finish();
     return py::cast(std::move(tracker));
   });
 }
 
-uword choose_any(const py::object& samples, const py::object& mask, uword n, std::uint64_t seed,
-                 unsigned n_threads) {
+uword choose_any(const py::object& samples, const py::object& mask, uword n, bool center,
+                 std::uint64_t seed, unsigned n_threads) {
   return in_precision_of(values_of(samples), [&](auto zero) {
     using T = decltype(zero);
-    const AnyView<T> view = as_view<T>(samples, mask, n);
-    DimensionOptions options;
+    const Prepared<T> data(as_view<T>(samples, mask, n), center);
+    RecoverOptions options;
     options.seed = seed;
     options.n_threads = n_threads;
     Watch watch;
     uword d = 0;
     try {
       const py::gil_scoped_release nogil;
-      d = choose_dimension<T>(view, options, watch);
+      d = chosen_dimension<T>(data.view, options, watch);
     } catch (const Stopped&) {
     }
     watch.finish();
     return d;
+  });
+}
+
+double offset_ratio_any(const py::object& samples, const py::object& mask, uword n) {
+  return in_precision_of(values_of(samples), [&](auto zero) {
+    using T = decltype(zero);
+    const AnyView<T> view = as_view<T>(samples, mask, n);
+    const py::gil_scoped_release nogil;
+    return offset_ratio<T>(view);
   });
 }
 
@@ -121,11 +167,12 @@ uword choose_any(const py::object& samples, const py::object& mask, uword n, std
 void bind_recover(py::module_& m) {
   const RecoverOptions defaults;
   py::class_<RecoverOptions>(m, "RecoverOptions")
-      .def(py::init([](uword max_passes, double tol, bool polish, uword working_components,
-                       std::uint64_t seed, unsigned n_threads) {
+      .def(py::init([](uword max_passes, double tol, bool center, bool polish,
+                       uword working_components, std::uint64_t seed, unsigned n_threads) {
              RecoverOptions options;
              options.max_passes = max_passes;
              options.tol = tol;
+             options.center = center;
              options.polish = polish;
              options.working_components = working_components;
              options.seed = seed;
@@ -133,20 +180,24 @@ void bind_recover(py::module_& m) {
              return options;
            }),
            py::kw_only(), py::arg("max_passes") = defaults.max_passes,
-           py::arg("tol") = defaults.tol, py::arg("polish") = defaults.polish,
+           py::arg("tol") = defaults.tol, py::arg("center") = defaults.center,
+           py::arg("polish") = defaults.polish,
            py::arg("working_components") = defaults.working_components,
            py::arg("seed") = defaults.seed, py::arg("n_threads") = defaults.n_threads);
   m.def("recover", &recover_any, py::arg("samples"), py::arg("mask"), py::arg("n"), py::arg("d"),
         py::kw_only(), py::arg("rule"), py::arg("stream_rule"), py::arg("loss"), py::arg("metric"),
-        py::arg("init"), py::arg("options"), py::arg("progress") = py::none(),
+        py::arg("init"), py::arg("options"), py::arg("rotate") = true,
+        py::arg("progress") = py::none(),
         "A whole fit: stream, polish, self-check. Returns a dict; \"interrupt\" is the exception "
         "that stopped it, or None.");
   m.def("start_tracker", &start_any, py::arg("samples"), py::arg("mask"), py::arg("n"),
         py::arg("d"), py::kw_only(), py::arg("rule"), py::arg("loss"), py::arg("metric"),
-        py::arg("init"), py::arg("seed"),
+        py::arg("init"), py::arg("center"), py::arg("seed"),
         "A tracker at its start, in the precision of the samples.");
+  m.def("offset_ratio", &offset_ratio_any, py::arg("samples"), py::arg("mask"), py::arg("n"),
+        "How far the centre of the samples is from 0, in units of their spread about it.");
   m.def("choose_dimension", &choose_any, py::arg("samples"), py::arg("mask"), py::arg("n"),
-        py::kw_only(), py::arg("seed"), py::arg("n_threads"),
+        py::kw_only(), py::arg("center"), py::arg("seed"), py::arg("n_threads"),
         "The dimension that n_components=\"auto\" means.");
 }
 

@@ -44,8 +44,9 @@ void bind_tracker_in(py::module_& m, const char* name) {
       .def("permutation", &Class::permutation, py::arg("count"),
            "The next random order of `count` samples.")
       .def("components", &Class::components, "The orthonormal basis, a new array (d, n).")
-      .def("published", &Class::published,
-           "Components, counters, step and level, all of the same moment.")
+      .def("published", &Class::published, py::arg("rotate") = true,
+           "Subspace, counters, step and level, all of the same moment.")
+      .def_property_readonly("is_lifted", &Class::is_lifted)
       .def_property_readonly("n_seen", &Class::n_seen)
       .def_property_readonly("eta", [](Class& self) { return self.step().eta(); })
       .def_property_readonly("level", [](Class& self) { return self.step().level(); })

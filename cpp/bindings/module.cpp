@@ -18,6 +18,7 @@ PYBIND11_MODULE(_core, m) {
   gasg21::bindings::bind_geometry(m);
   gasg21::bindings::bind_step_size(m);
   gasg21::bindings::bind_tracker(m);
+  gasg21::bindings::bind_subspace(m);
   gasg21::bindings::bind_recover(m);
   gasg21::bindings::bind_k_subspaces(m);
   gasg21::bindings::bind_recover_union(m);

@@ -15,6 +15,7 @@ void bind_recover(pybind11::module_& m);
 void bind_recover_union(pybind11::module_& m);
 void bind_seeding(pybind11::module_& m);
 void bind_step_size(pybind11::module_& m);
+void bind_subspace(pybind11::module_& m);
 void bind_tracker(pybind11::module_& m);
 
 }  // namespace gasg21::bindings

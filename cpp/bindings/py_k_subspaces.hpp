@@ -23,7 +23,7 @@ template <class T>
 class PyKSubspaces {
  public:
   using Core = KSubspaces<T, AnyStep, AnyMetric, AnyLoss>;
-  static constexpr int schema = 2;  // of the pickled state; raise it when the fields change
+  static constexpr int schema = 3;  // of the pickled state; raise it when the fields change
 
   explicit PyKSubspaces(Core core) : core_(std::move(core)) {}
 

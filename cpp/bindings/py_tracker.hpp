@@ -13,6 +13,7 @@
 #include "any_rule.hpp"
 #include "array_view.hpp"
 #include "infinite.hpp"
+#include "py_subspace.hpp"
 #include "tracker_state.hpp"
 #include "watch.hpp"
 
@@ -22,7 +23,7 @@ template <class T>
 class PyTracker {
  public:
   using Core = Tracker<T, AnyStep, AnyLoss, AnyMetric>;
-  static constexpr int schema = 3;  // of the pickled state; raise it when the fields change
+  static constexpr int schema = 4;  // of the pickled state; raise it when the fields change
 
   explicit PyTracker(Core core) : core_(std::move(core)) {}
 
@@ -30,7 +31,7 @@ class PyTracker {
   /// the update, NaN for those that were skipped.
   py::array_t<double> consume(const py::object& samples, const py::object& mask,
                               const py::object& order, py::object progress) {
-    const AnyView<T> view = as_view<T>(samples, mask, core_.n());
+    const AnyView<T> view = with_lift(as_view<T>(samples, mask, core_.n_features()), core_.lift());
     if (view.n_cols == 0) return py::array_t<double>(0);
     const arma::uvec at =
         order.is_none() ? arma::regspace<arma::uvec>(0, view.n_cols - 1) : as_order(order);
@@ -59,10 +60,10 @@ class PyTracker {
     const auto a = py::reinterpret_borrow<py::array>(row);
     constexpr int plain = py::array::c_style | py::detail::npy_api::NPY_ARRAY_ALIGNED_;
     if (!py::isinstance<py::array_t<T>>(a) || (a.flags() & plain) != plain || a.ndim() != 2 ||
-        a.shape(0) != 1 || uword(a.shape(1)) != core_.n())
+        a.shape(0) != 1 || uword(a.shape(1)) != core_.n_features())
       return py::none();
     const T* values = static_cast<const T*>(a.data());
-    if (first_infinite(values, nullptr, core_.n()) < core_.n()) return py::none();
+    if (first_infinite(values, nullptr, core_.n_features()) < core_.n_features()) return py::none();
     return py::float_(
         alone([&](Core& core) { return core.update(DenseSample<T>{values}).residual; }));
   }
@@ -85,22 +86,27 @@ class PyTracker {
     return to_dict(c, entries_used);
   }
 
-  /// Everything that an estimator publishes, of one moment: components, counters, eta, level.
-  py::tuple published() {
+  /// Everything that an estimator publishes, of one moment: subspace, counters, eta, level.
+  py::tuple published(bool rotate) {
     struct Published {
       arma::Mat<T> U;
+      Fitted fits;
       Counters counters;
       std::uint64_t entries_used;
       double eta;
       std::int64_t level;
     };
-    const Published now = alone([](Core& core) {
-      return Published{core.basis(), core.counters(), core.entries_used(), core.rule().eta(),
-                       core.rule().level()};
+    Published now = alone([](Core& core) {
+      return Published{core.basis(),        core.recent_fits(), core.counters(),
+                       core.entries_used(), core.rule().eta(),  core.rule().level()};
     });
-    return py::make_tuple(to_components(now.U), to_dict(now.counters, now.entries_used), now.eta,
-                          now.level);
+    const double rounding = 1e3 * std::numeric_limits<T>::epsilon();
+    return py::make_tuple(std::make_unique<PySubspace<T>>(std::move(now.U), core_.lift(),
+                                                          std::move(now.fits), rounding, rotate),
+                          to_dict(now.counters, now.entries_used), now.eta, now.level);
   }
+
+  bool is_lifted() const { return core_.lift() != nullptr; }
 
   std::uint64_t n_seen() {
     return alone([](Core& core) { return core.counters().seen(); });

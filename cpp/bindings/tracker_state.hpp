@@ -9,6 +9,7 @@
 
 #include "any_rule.hpp"
 #include "array_view.hpp"
+#include "lift.hpp"
 
 namespace gasg21::bindings {
 
@@ -56,17 +57,29 @@ BasisLayout<T> unpack_layout(const py::handle& h, uword n, uword d) {
   return layout;
 }
 
+inline py::tuple pack(const RecentFits& recent) {
+  return py::make_tuple(to_column_array(arma::vec(recent.values())), recent.next());
+}
+
+inline RecentFits unpack_recent(const py::handle& h, uword d) {
+  const auto t = h.cast<py::tuple>();
+  require(t.size() == 2, "this pickle holds other recent fits");
+  const auto a = t[0].cast<py::array>();
+  const double* values = as_vector<double>(a, uword(a.size()), "recent fits");
+  return RecentFits::resumed(d, std::vector<double>(values, values + a.size()), t[1].cast<uword>());
+}
+
 template <class T>
 py::tuple pack(const AnyState<T>& s) {
   return py::make_tuple(to_components(s.U), s.rule.rule, to_column_array(s.previous.e),
                         to_column_array(s.previous.w), s.previous.weight, s.random.state(),
                         pack(s.counters), s.entries_used, s.steps_since_check, s.metric.metric,
-                        pack<T>(s.layout));
+                        pack<T>(s.layout), pack(s.recent), pack(s.lift));
 }
 
 template <class T>
 AnyState<T> unpack(const py::tuple& t) {
-  require(t.size() == 11, "this pickle holds another version of a tracker's state");
+  require(t.size() == 13, "this pickle holds another version of a tracker's state");
   arma::Mat<T> U = copy_basis<T>(t[0].cast<py::array>(), "U");
   const auto column = [](const py::handle& h, uword count) {
     return arma::Col<T>(as_vector<T>(h.cast<py::array>(), count, "previous gradient"), count);
@@ -80,7 +93,9 @@ AnyState<T> unpack(const py::tuple& t) {
                 unpack_counters(t[6]),
                 t[7].cast<std::uint64_t>(),
                 t[8].cast<std::uint64_t>(),
-                unpack_layout<T>(t[10], n, d)};
+                unpack_layout<T>(t[10], n, d),
+                unpack_recent(t[11], d),
+                unpack_lift<T>(t[12])};
   return s;
 }
 

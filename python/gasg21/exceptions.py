@@ -8,6 +8,13 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from gasg21._core import InvalidInputError, NumericalError
 
-__all__ = ["ConvergenceWarning", "InvalidInputError", "NotFittedError", "NumericalError"]
+__all__ = ["ConvergenceWarning", "DataQualityWarning", "InvalidInputError", "NotFittedError", "NumericalError"]
 
 InvalidInputError.__module__ = NumericalError.__module__ = __name__  # where users and pickles find them
+
+
+class DataQualityWarning(ConvergenceWarning):
+    """The fit ran, but the data does not support what was asked of it, so the answer may mislead.
+
+    It is a `ConvergenceWarning`, so a program that silences doubts about fits silences this one too.
+    """

@@ -162,12 +162,15 @@ TEST_CASE("a coordinate is swallowed if only the polished subspace contains it, 
   Random random(7);
   const arma::mat stream = random_basis<double>(200, 4, random), polished = with_coordinate(stream);
   using gasg21::has_swallowed_coordinate;
-  CHECK(has_swallowed_coordinate(polished, stream, 30));
-  CHECK_FALSE(has_swallowed_coordinate(polished, stream, 40));    // not sparse: 10 d observed
-  CHECK_FALSE(has_swallowed_coordinate(polished, polished, 30));  // it was there before
-  CHECK_FALSE(has_swallowed_coordinate(stream, stream, 30));      // there is none
+  CHECK(has_swallowed_coordinate(polished, stream, stream.n_rows, 30));
+  CHECK_FALSE(
+      has_swallowed_coordinate(polished, stream, stream.n_rows, 40));  // not sparse: 10 d observed
+  CHECK_FALSE(
+      has_swallowed_coordinate(polished, polished, polished.n_rows, 30));    // it was there before
+  CHECK_FALSE(has_swallowed_coordinate(stream, stream, stream.n_rows, 30));  // there is none
   const arma::mat small = random_basis<double>(40, 4, random);
-  CHECK_FALSE(has_swallowed_coordinate(with_coordinate(small), small, 30));  // n = 10 d
+  CHECK_FALSE(
+      has_swallowed_coordinate(with_coordinate(small), small, small.n_rows, 30));  // n = 10 d
 }
 
 TEST_CASE_TEMPLATE("samples span a subspace if their weights have full rank", T, double, float) {

@@ -25,6 +25,7 @@ CPP_LAYERS = [
     {"basis"},
     {"fit"},
     {"polish"},
+    {"inliers"},
     {"seeding"},
     {"step_size", "loss", "metric", "tracker", "k_subspaces"},
     {"recovery"},

@@ -9,7 +9,7 @@ from gasg21.baselines import FMS, PCA, REAPER, TME, OutlierPursuit, RobustMD, Sp
 BASELINES = [PCA(), SphericalPCA(), REAPER(), FMS(), TME(), OutlierPursuit(), RobustMD(max_iter=300)]
 
 
-# The checks fit blobs and noise, which lie on no subspace. The fits rightly warn that they do not converge.
+# The checks fit blobs and noise, which lie on no subspace and share offsets. The fits rightly warn.
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
     [

@@ -10,14 +10,17 @@
 
 #include "gasg21/data/views.hpp"
 #include "gasg21/fit/projector.hpp"
+#include "gasg21/geometry/affine.hpp"
 #include "gasg21/geometry/grassmann.hpp"
 #include "gasg21/geometry/jacobi_svd.hpp"
 #include "gasg21/geometry/products.hpp"
+#include "gasg21/inliers/subspace.hpp"
 #include "gasg21/polish/polisher.hpp"
 #include "gasg21/recovery/dimension.hpp"
 #include "gasg21/recovery/report.hpp"
 #include "gasg21/recovery/self_check.hpp"
 #include "gasg21/recovery/stream.hpp"
+#include "gasg21/seeding/choose_lift.hpp"
 #include "gasg21/seeding/spherical_pca.hpp"
 #include "gasg21/support/config.hpp"
 #include "gasg21/support/error.hpp"
@@ -32,6 +35,7 @@ enum class Start { random, spherical_pca };
 struct RecoverOptions {
   uword max_passes = 20;         // of the stream; the polish makes at most twice as many
   double tol = 1e-6;             // the angle to aim at, radians; 0 without polish = run all passes
+  bool center = false;           // true = an affine subspace
   bool polish = true;            // false = the stream alone
   uword working_components = 0;  // fit this many dimensions, then keep the best d; 0 = d
   Start start = Start::random;
@@ -47,7 +51,7 @@ class Recoverer {
   using T = typename Tracker::value_type;
   using Rule = std::decay_t<decltype(std::declval<Tracker>().rule())>;
 
-  /// Keeps d dimensions of those that the tracker fits.
+  /// Keeps d dimensions of those that the tracker fits. The dimensions of a lifted basis count.
   Recoverer(Tracker tracker, uword d, const RecoverOptions& options)
       : tracker_(std::move(tracker)), d_(d), options_(options) {
     require(d >= 1 && d <= tracker_.d(), "d = ", d, " must be in [1, ", tracker_.d(), "]");
@@ -83,6 +87,28 @@ class Recoverer {
       tracker_.restart(basis_, std::move(rule));
   }
 
+  /// Fits of some samples to the result, from which all else about the inliers follows. The tracker
+  /// takes them over. None if the observer stops it.
+  template <class Data, class Observer>
+  Fitted fits(const Data& data, Observer& observer) {
+    Fitted fitted = no_fits(basis_);
+    try {
+      fitted = fit_some(basis_, data, parallel(observer));
+      tracker_.set_recent_fits(fitted);
+    } catch (const Stopped&) {
+      status_ = Status::interrupted;
+    }
+    return fitted;
+  }
+
+  /// A sample with a smaller residual lies in the subspace.
+  double exact_residual() const {
+    const double rounding = 1e3 * std::numeric_limits<T>::epsilon();
+    return status_ == Status::converged ? std::max(rounding, 10 * std::max(estimated_angle_, 1e-6))
+                                        : rounding;
+  }
+
+  /// n x d, in no particular coordinates.
   const arma::Mat<T>& basis() const { return basis_; }
   Status status() const { return status_; }
   double estimated_angle() const { return estimated_angle_; }
@@ -121,7 +147,8 @@ class Recoverer {
     const arma::Mat<T> found = tracker_.basis();
     Polisher<T> polisher(found, data.n_cols);
     polish(polisher, seen, good_enough, observer);
-    if (found.n_cols == d_ && has_swallowed_coordinate(basis_, found, n_observed)) {
+    if (found.n_cols == d_ &&
+        has_swallowed_coordinate(basis_, found, data_rows(data), n_observed)) {
       estimated_angle_ = std::max(estimated_angle_, largest_angle(found, basis_));
       basis_ = found;
       return Status::undetermined;
@@ -150,7 +177,8 @@ class Recoverer {
     }
     SampleFits<T> fits(tracker_.d(), data.n_cols);
     fit_samples(tracker_.basis(), data, fits, parallel(observer));
-    estimated_angle_ = std::max(standard_error(fits, data.n_rows), history_.back().largest_move());
+    const double error = error_of(information(fits, data.n_rows), tracker_.basis());
+    estimated_angle_ = std::max(error, history_.back().largest_move());
     return estimated_angle_ > lost_angle;
   }
 
@@ -179,12 +207,13 @@ class Recoverer {
     const bool trimmed = d_ < polisher.basis().n_cols;
     polisher.fit(data, threads);
     polisher.weigh([&] { return observer.poll(); });
-    estimated_angle_ = trimmed ? error_of_leading(polisher) : polisher.estimated_angle();
+    estimated_angle_ =
+        trimmed ? error_of_leading(polisher) : error_of(polisher.information(), polisher.basis());
     polisher.add(data, threads);
     double moved = polisher.update(threads);
     arma::Mat<T> kept = polisher.basis();
     if (trimmed) {
-      kept = product(kept, arma::conv_to<arma::Mat<T>>::from(leading(polisher.scatter().C)));
+      kept = product(kept, arma::conv_to<arma::Mat<T>>::from(leading(polisher)));
       moved = largest_angle(basis_, kept);  // the other directions never settle
     }
     basis_ = std::move(kept);
@@ -197,14 +226,31 @@ class Recoverer {
     add(record, observer);
   }
 
-  /// The d directions in which the inliers' weights vary most.
-  arma::mat leading(const arma::mat& C) const { return thin_svd(C).V.eval().head_cols(d_); }
+  /// The d directions in which the inliers' weights vary most. The axis of a constant is one of
+  /// them, whatever its share: without it a lifted subspace has no point.
+  arma::mat leading(const Polisher<T>& polisher) const {
+    const arma::mat& C = polisher.scatter().C;
+    if (!tracker_.lift()) return thin_svd(C).V.eval().head_cols(d_);
+    const arma::vec axis = constant_axis(polisher.basis());
+    const arma::mat rest = orthogonal_complement(axis);
+    const arma::mat V = thin_svd(transposed_product(rest, product(C, rest))).V.eval();
+    return arma::join_rows(axis / std::max(arma::norm(axis), 1e-300),
+                           product(rest, arma::mat(V.head_cols(d_ - 1))));
+  }
+
+  /// The standard error of the directions of U. That of the constant tells where an affine subspace
+  /// lies, not how it is inclined.
+  double error_of(const arma::mat& information, const arma::Mat<T>& U) const {
+    return standard_error(
+        tracker_.lift() ? information_besides(information, constant_axis(U)) : information,
+        U.n_rows);
+  }
 
   /// The standard error over the leading directions alone.
   double error_of_leading(const Polisher<T>& polisher) const {
-    const arma::mat V = leading(polisher.scatter().C);
+    const arma::mat V = leading(polisher);
     const arma::mat kept = transposed_product(V, product(polisher.information(), V));
-    return standard_error(kept, polisher.basis().n_rows);
+    return error_of(kept, product(polisher.basis(), arma::conv_to<arma::Mat<T>>::from(V)));
   }
 
   arma::Mat<T> first_columns() const {
@@ -252,9 +298,11 @@ Tracker start_tracker(const Data& data, uword d, const Rule& rule, const Loss& l
 /// The result of `recover`.
 template <class T>
 struct Recovery {
-  arma::Mat<T> basis;      // n x d, orthonormal
+  arma::Mat<T> basis;      // n x d, orthonormal: the principal axes, strongest first
+  arma::Col<T> mean;       // n, of the inliers; zeros for a linear subspace
   arma::Mat<T> weights;    // d x m, of each sample in the basis; NaN where not determined
-  arma::Col<T> residuals;  // m, of the unit-norm samples: 0 lies in the subspace, 1 is orthogonal
+  arma::Col<T> residuals;  // m, of the unit-norm samples: 0 = in the subspace, 1 = orthogonal
+  Subspace<T> subspace;    // what the fit knows about its inliers
   Status status;
   double estimated_angle;  // standard error of the largest angle to the true subspace, radians
   std::vector<PassRecord> history;
@@ -263,32 +311,45 @@ struct Recovery {
   bool converged() const { return is_converged(status); }
 };
 
+/// The dimension of a linear or affine subspace, chosen from the data.
+template <class T, class Data, class Observer>
+uword chosen_dimension(const Data& data, const RecoverOptions& options, Observer& observer) {
+  DimensionOptions choice;
+  choice.seed = options.seed;
+  choice.n_threads = options.n_threads;
+  const uword d = choose_dimension<T>(data, choice, observer);
+  return data.lift ? std::max<uword>(d, 2) - 1 : d;  // the constant takes one
+}
+
 /// Finds the d-dimensional subspace that the good samples lie on. The data is a view (DenseView,
 /// SparseView or AnyView). d = 0 chooses the dimension from the data.
 template <class T, class Data, class Observer>
-Recovery<T> recover(const Data& data, uword d, const RecoverOptions& options, Observer& observer) {
-  if (d == 0) {
-    DimensionOptions choice;
-    choice.seed = options.seed;
-    choice.n_threads = options.n_threads;
-    d = choose_dimension<T>(data, choice, observer);
-  }
-  const uword working = std::max(d, options.working_components);
+Recovery<T> recover(const Data& samples, uword d, const RecoverOptions& options,
+                    Observer& observer) {
+  const Lift<T> lift = options.center ? choose_lift<T>(samples) : Lift<T>{};
+  const Data data = options.center ? lifted(samples, lift) : samples;
+  if (d == 0) d = chosen_dimension<T>(data, options, observer);
+  const uword more = options.center, working = std::max(d, options.working_components) + more;
   const AdaptiveStep fit_rule(AdaptiveStepOptions::defaults(true, false)), stream_rule;
-  Recoverer<Tracker<T>> fit(
-      start_tracker<Tracker<T>>(data, working, fit_rule, L21Loss{}, CovarianceScaling{},
-                                options.start, options.seed, observer),
-      d, options);
+  auto tracker = start_tracker<Tracker<T>>(data, working, fit_rule, L21Loss{}, CovarianceScaling{},
+                                           options.start, options.seed, observer);
+  if (options.center) tracker.set_lift(lift);
+  Recoverer<Tracker<T>> fit(std::move(tracker), d + more, options);
   fit.run(data, observer);
   fit.hand_back(stream_rule);
-  Recovery<T> found{fit.basis(),  arma::Mat<T>(d, data.n_cols), arma::Col<T>(data.n_cols),
-                    fit.status(), fit.estimated_angle(),        fit.history(),
-                    fit.tracker()};
-  Projector<T> projector(found.basis);
+  Subspace<T> subspace(fit.basis(), fit.tracker().lift(), fit.fits(data, observer),
+                       fit.exact_residual());
+  Recovery<T> found{subspace.axes.components,  subspace.axes.mean, arma::Mat<T>(d, data.n_cols),
+                    arma::Col<T>(data.n_cols), subspace,           fit.status(),
+                    fit.estimated_angle(),     fit.history(),      fit.tracker()};
+  const Lift<T> centred{found.mean, T(0)};
+  const Data about_mean = options.center ? lifted(samples, centred) : samples;
+  Projector<T> along(found.basis), to(fit.basis());
   for (uword j = 0; j < data.n_cols; ++j) {
-    projector.read(data.sample(j));
-    projector.weights(found.weights.colptr(j));
-    found.residuals[j] = projector.residual();
+    along.read(about_mean.sample(j));
+    along.weights(found.weights.colptr(j));
+    to.read(data.sample(j));
+    found.residuals[j] = to.residual();
   }
   return found;
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <ostream>
 #include <utility>
 #include <variant>
@@ -13,6 +14,7 @@
 #include "gasg21/basis/tracked_basis.hpp"
 #include "gasg21/data/observation.hpp"
 #include "gasg21/geometry/grassmann.hpp"
+#include "gasg21/inliers/fitted.hpp"
 #include "gasg21/loss.hpp"
 #include "gasg21/metric.hpp"
 #include "gasg21/step_size.hpp"
@@ -90,6 +92,8 @@ struct TrackerState {
   std::uint64_t entries_used = 0;       // observed entries of all used vectors
   std::uint64_t steps_since_check = 0;  // of orthonormality
   BasisLayout<T> layout{};              // of U, for resuming bit by bit; clear it to change U
+  RecentFits recent{U.n_cols};          // what it knows about its inliers
+  std::shared_ptr<const Lift<T>> lift;  // of the samples; none = a linear subspace
 };
 
 /// One subspace that follows a stream of vectors. The defaults are scaled GASG21; `PaperTracker`
@@ -112,6 +116,14 @@ class Tracker {
           Metric metric = {})
       : Tracker(initial(std::move(U), std::move(rule), std::move(metric), seed), loss) {}
 
+  /// Starts an affine subspace of dimension d: the samples are lifted as they come. `choose_lift`
+  /// finds a lift for the first samples.
+  Tracker(Lift<T> lift, uword d, StepRule rule = StepRule{}, std::uint64_t seed = 0, Loss loss = {},
+          Metric metric = {})
+      : Tracker(lift.n_rows(), d + 1, std::move(rule), seed, std::move(loss), std::move(metric)) {
+    set_lift(std::move(lift));
+  }
+
   /// Resumes.
   explicit Tracker(const State& state, Loss loss = {})
       : U_(checked(state).U, state.previous.e, state.layout),
@@ -122,6 +134,8 @@ class Tracker {
         counters_(state.counters),
         entries_used_(state.entries_used),
         steps_since_check_(state.steps_since_check),
+        recent_(state.recent),
+        lift_(state.lift),
         loss_(std::move(loss)),
         x_(U_.n()),
         fit_(loss_.template make_fit<T>(U_.n(), U_.d())),
@@ -131,22 +145,30 @@ class Tracker {
 
   /// One step for one vector; NaN = missing.
   StepReport update(const arma::Col<T>& x) {
-    require(x.n_elem == n(), "the vector has ", x.n_elem, " entries, but n = ", n());
-    return step(DenseSample<T>{x.memptr()});
+    require(x.n_elem == n_features(), "the vector has ", x.n_elem,
+            " entries, but n = ", n_features());
+    return update(DenseSample<T>{x.memptr()});
   }
 
   /// One step for one vector given by its observed entries.
   StepReport update(const arma::Col<T>& values, const arma::uvec& rows) {
     require(values.n_elem == rows.n_elem, "there are ", values.n_elem, " values for ", rows.n_elem,
             " rows");
-    return step(SparseSample<T, uword>{values.memptr(), rows.memptr(), values.n_elem});
+    return update(SparseSample<T, uword>{values.memptr(), rows.memptr(), values.n_elem});
   }
 
   /// One step for one borrowed vector.
-  StepReport update(const DenseSample<T>& x) { return step(x); }
-  StepReport update(const AnySample<T>& x) { return step(x); }
+  StepReport update(DenseSample<T> x) {
+    if (lift_) x.lift = lift_.get();
+    return step(x);
+  }
   template <class Index>
-  StepReport update(const SparseSample<T, Index>& x) {
+  StepReport update(SparseSample<T, Index> x) {
+    if (lift_) x.lift = lift_.get();
+    return step(x);
+  }
+  StepReport update(AnySample<T> x) {
+    if (lift_) std::visit([this](auto& sample) { sample.lift = lift_.get(); }, x);
     return step(x);
   }
 
@@ -181,7 +203,8 @@ class Tracker {
             metric_,       RankOneGradient<T>{U_.direction(), previous_.w, previous_.weight},
             random_,       counters_,
             entries_used_, steps_since_check_,
-            U_.layout()};
+            U_.layout(),   recent_,
+            lift_};
   }
   /// The same state for a basis of fewer columns: the counters and random numbers go on.
   Tracker continued(arma::Mat<T> U, StepRule rule) const {
@@ -192,6 +215,7 @@ class Tracker {
     State state = initial(std::move(U), std::move(rule), std::move(metric), random_);
     state.counters = counters_;
     state.entries_used = entries_used_;
+    state.lift = lift_;
     return Tracker(state, loss_);
   }
   const StepRule& rule() const { return rule_; }
@@ -200,8 +224,24 @@ class Tracker {
   std::uint64_t entries_used() const { return entries_used_; }
   Random& random() { return random_; }
   const Loss& loss() const { return loss_; }
+  /// Size of the basis: of the lifted samples if there is a lift.
   uword n() const { return U_.n(); }
   uword d() const { return U_.d(); }
+  /// Entries of a vector before it is lifted.
+  uword n_features() const { return lift_ ? lift_->centre.n_elem : n(); }
+  const std::shared_ptr<const Lift<T>>& lift() const { return lift_; }
+  void set_lift(Lift<T> lift) {
+    require(lift.n_rows() == n(), "the lift makes samples of ", lift.n_rows(),
+            " entries, but n = ", n());
+    lift_ = std::make_shared<const Lift<T>>(std::move(lift));
+  }
+  /// The fits of the last vectors, each from before its update.
+  Fitted recent_fits() const { return recent_.fitted(n()); }
+  /// Replaces them, for a basis that was not found vector by vector.
+  void set_recent_fits(const Fitted& fitted) {
+    require(fitted.d() == d(), "the fits have ", fitted.d(), " weights, but d = ", d());
+    recent_.assign(fitted);
+  }
 
  private:
   /// A step drifts off orthonormality by about 1e-18. The basis is checked this often, and repaired
@@ -216,6 +256,7 @@ class Tracker {
     if (usable != Usable::yes) return skipped(usable);
     const Solved solved = fit_.solve(U_, x_);  // step 3
     if (solved != Solved::yes) return skipped(solved);
+    recent_.add(fit_.w().memptr(), double(fit_.residual()), double(x_.count()), double(x_.scale()));
     if (fit_.exact()) return used(StepOutcome::in_subspace);
     const T w = fit_.size();
     if (w <= std::numeric_limits<T>::epsilon())
@@ -239,6 +280,9 @@ class Tracker {
     check_dimensions(n, d);
     require(state.previous.e.n_elem == n && state.previous.w.n_elem == d,
             "the previous gradient does not fit a ", n, " x ", d, " basis");
+    require(state.recent.d() == d, "the recent fits do not fit a basis of ", d, " columns");
+    require(!state.lift || state.lift->n_rows() == n, "the lift does not fit a basis of ", n,
+            " rows");
     require(state.metric.fits(d), "the metric does not fit a basis of ", d, " columns");
     require(double(orthonormality_error(state.U)) < 1e-3, "the basis is not orthonormal");
     const RowMajorState<T>& rows = state.layout.by_rows;
@@ -339,6 +383,8 @@ class Tracker {
   Random random_;
   Counters counters_;
   std::uint64_t entries_used_, steps_since_check_;
+  RecentFits recent_;
+  std::shared_ptr<const Lift<T>> lift_;
   Loss loss_;
   // Scratch, reused by every update.
   Observation<T> x_;

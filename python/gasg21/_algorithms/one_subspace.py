@@ -49,7 +49,7 @@ class OneSubspace:
             raise found["interrupt"]
         counters = found["tracker"].counters()
         offset = null_offset(counters["entries_used"] / max(counters["n_used"], 1), d)
-        return cls(found["components"], found["estimated_angle"], offset, n_threads)
+        return cls(found["subspace"].basis, found["estimated_angle"], offset, n_threads)
 
     def is_outlier(self, X: Array) -> Array:
         """Whether each row is as far from the subspace as a random direction, or says nothing."""

@@ -121,6 +121,7 @@ class GASG21(StreamingSubspace):
         self,
         n_components: int | str = 1,
         *,
+        center: bool = False,
         scaling: bool = True,
         step_size: str | StepSize = "adaptive",
         init: Any = "random",
@@ -137,6 +138,7 @@ class GASG21(StreamingSubspace):
     ) -> None:
         super().__init__(
             n_components,
+            center=center,
             step_size=step_size,
             init=init,
             max_passes=max_passes,

@@ -83,6 +83,7 @@ class GRASTA(StreamingSubspace):
         self,
         n_components: int | str = 1,
         *,
+        center: bool = False,
         step_size: str | StepSize = "multilevel",
         admm_rho: float = 1.8,
         admm_max_iter: int = 30,
@@ -99,6 +100,7 @@ class GRASTA(StreamingSubspace):
     ) -> None:
         super().__init__(
             n_components,
+            center=center,
             step_size=step_size,
             init=init,
             max_passes=max_passes,

@@ -34,6 +34,7 @@ class GROUSE(StreamingSubspace):
         self,
         n_components: int = 1,
         *,
+        center: bool = False,
         step_size: str | StepSize = "constant",
         init: Any = "random",
         max_passes: int = 20,
@@ -47,6 +48,7 @@ class GROUSE(StreamingSubspace):
     ) -> None:
         super().__init__(
             n_components,
+            center=center,
             step_size=step_size,
             init=init,
             max_passes=max_passes,

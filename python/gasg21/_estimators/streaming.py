@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import warnings
 from collections import deque
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,16 +21,17 @@ from gasg21._data.parameters import (
     core_metric,
     core_rule,
     n_threads,
-    null_offset,
     progress_bar,
     seed_of,
 )
 from gasg21._data.samples import Array, Batch, Samples, check_samples, unchanged_on_error
 from gasg21._estimators.subspace import FitReport, Published, PublishedSubspace
 from gasg21._support.progress import Progress
-from gasg21.exceptions import ConvergenceWarning, InvalidInputError
+from gasg21.exceptions import ConvergenceWarning, DataQualityWarning, InvalidInputError
 from gasg21.step_size import StepSize
 
+_FEWEST_TO_CENTER = 20  # samples that a centre is estimated from
+_DOMINATES = 2.0  # an offset of more than this many spreads
 _RECENT = 2048  # residuals of a stream that a numeric contamination is taken from
 _ADVICE = {
     "max_passes": "Raise max_passes; if that does not help, n_components may be too small.",
@@ -42,12 +44,14 @@ class StreamingSubspace(PublishedSubspace):
     """A subspace that the compiled tracker fits and updates."""
 
     _loss: ClassVar[str]
+    center: bool = False
     # Parameters of GASG21 alone.
     scaling: bool = False
     polish: bool = False
     working_components: int | None = None
 
     n_features_in_: int
+    _pending: list[Array] = []  # noqa: RUF012 (replaced, never changed): samples before an affine stream can start
     _recent: deque[float]  # minus the residuals of the last vectors of a stream
     _row_parameters: tuple[Any, ...] | None = None  # with these values one plain vector needs no further checks
 
@@ -55,6 +59,7 @@ class StreamingSubspace(PublishedSubspace):
         self,
         n_components: int | str = 1,
         *,
+        center: bool = False,
         step_size: str | StepSize = "adaptive",
         init: Any = "random",
         max_passes: int = 20,
@@ -67,6 +72,7 @@ class StreamingSubspace(PublishedSubspace):
         n_jobs: int | None = None,
     ) -> None:
         self.n_components = n_components
+        self.center = center
         self.step_size = step_size
         self.init = init
         self.max_passes = max_passes
@@ -109,19 +115,18 @@ class StreamingSubspace(PublishedSubspace):
             if interrupt is not None and not isinstance(interrupt, KeyboardInterrupt):
                 raise interrupt
             report = FitReport(found["history"], found["status"], found["estimated_angle"])
-            published, recent = (
-                self._snapshot(found["tracker"], report, found["components"]),
-                deque[float](maxlen=_RECENT),
-            )
+            published = self._snapshot(found["tracker"], report, found["subspace"])
+            recent = deque[float](maxlen=_RECENT)
             if interrupt is None and not self._auto_offset():
-                scores = _finite(self._telling_scores(samples, published.components))
+                scores = _finite(-self._residuals(samples, telling=True, subspace=published.subspace))
                 recent.extend(scores[-_RECENT:])
                 published = self._with_offset(published, scores)
             self._tracker, self._recent, self._row_parameters = found["tracker"], recent, None
-            self._report, self._published = report, published
+            self._report, self._published, self._pending = report, published, []
         if interrupt is not None:
             raise interrupt
-        self._warn_unless_converged(report, len(published.components))
+        self._warn_unless_converged(report, published.subspace.n_components)
+        self._warn_of_offset(samples, batch)
         return self
 
     def partial_fit(self, X: Any, y: None = None, mask: Any = None) -> StreamingSubspace:
@@ -149,8 +154,12 @@ class StreamingSubspace(PublishedSubspace):
         with unchanged_on_error(self):
             self._check_parameters()
             first = self._tracker is None
-            samples = check_samples(self, X, mask, reset=first, dtype=None if first else self.components_.dtype)
+            reset, dtype = first and not self._pending, None if first else self._model_dtype()
+            samples = check_samples(self, X, mask, reset=reset, dtype=dtype)
             if first:
+                if self.center and not self._is_enough(samples):
+                    return self
+                samples = self._with_pending(samples)
                 self._start_stream(samples)
             else:
                 self._check_same_components()
@@ -182,11 +191,13 @@ class StreamingSubspace(PublishedSubspace):
             options=_core.RecoverOptions(
                 max_passes=self.max_passes,
                 tol=self.tol,
+                center=bool(self.center),
                 polish=bool(self.polish),
                 working_components=working,
                 seed=seed,
                 n_threads=n_threads(self.n_jobs),
             ),
+            rotate=not self._is_paper(),
             progress=progress,
         )
 
@@ -203,8 +214,24 @@ class StreamingSubspace(PublishedSubspace):
             loss=self._tracker_loss(),
             metric=core_metric(self.scaling),
             init=self._check_init(d, samples),
+            center=bool(self.center),
             seed=seed,
         )
+
+    def _is_enough(self, samples: Samples) -> bool:
+        """Return whether an affine stream can start: a lift needs some samples. Until then they wait."""
+        d = 1 if isinstance(self.n_components, str) else check_components(self.n_components, samples.n_features)
+        waiting = sum(map(len, self._pending)) + samples.n_samples
+        if waiting >= max(_FEWEST_TO_CENTER, 2 * (d + 1)):
+            return True
+        self._pending = [*self._pending, np.array(samples.dense())]
+        return False
+
+    def _with_pending(self, samples: Samples) -> Samples:
+        if not self._pending:
+            return samples
+        data, self._pending = np.concatenate([*self._pending, samples.dense()]), []
+        return Samples(data, None, data.dtype)
 
     def _consume(self, samples: Samples, progress: Progress | None) -> None:
         assert self._tracker is not None
@@ -216,7 +243,14 @@ class StreamingSubspace(PublishedSubspace):
         if isinstance(self.n_components, str) and self.n_components == "auto":
             check_components(1, samples.n_features)
             threads = n_threads(self.n_jobs)
-            return _core.choose_dimension(batch.payload, batch.mask, samples.n_features, seed=seed, n_threads=threads)
+            return _core.choose_dimension(
+                batch.payload,
+                batch.mask,
+                samples.n_features,
+                center=bool(self.center),
+                seed=seed,
+                n_threads=threads,
+            )
         return check_components(self.n_components, samples.n_features)
 
     # ---- parameters
@@ -228,6 +262,10 @@ class StreamingSubspace(PublishedSubspace):
         l1 = not isinstance(self._tracker_loss(), str)
         return core_rule(self.step_size, scaling=self.scaling, stream=stream, l1=l1)
 
+    def _is_paper(self) -> bool:
+        """Return whether this is the paper's algorithm to the letter, whose basis is published as it is."""
+        return not self.scaling and not self.polish and self._tracker_loss() == "l21"
+
     def _auto_offset(self) -> bool:
         return isinstance(self.contamination, str) and self.contamination == "auto"
 
@@ -235,12 +273,17 @@ class StreamingSubspace(PublishedSubspace):
         check_integer("max_passes", self.max_passes, 1)
         check_number("tol", self.tol, 0)
         check_n_jobs(self.n_jobs)
+        check_flag("center", self.center)
         check_flag("scaling", self.scaling)
         check_flag("polish", self.polish)
         if not self._auto_offset():
             check_number("contamination", self.contamination, 0, 0.99, open_low=True)
 
     def _check_same_components(self) -> None:
+        assert self._tracker is not None
+        if self.center != self._tracker.is_lifted:
+            msg = f"center={self.center!r} must stay {self._tracker.is_lifted} while a stream goes on; fit starts anew"
+            raise InvalidInputError(msg)
         if self.n_components not in ("auto", self.n_components_):
             msg = (
                 f"n_components={self.n_components!r} must stay {self.n_components_} while a stream goes on; "
@@ -275,26 +318,38 @@ class StreamingSubspace(PublishedSubspace):
 
     def _publish(self) -> Published:
         if self._tracker is None:
-            msg = f"this {type(self).__name__} has not been fitted"
+            waiting = sum(map(len, self._pending))
+            more = f": {waiting} samples wait for more, which center=True needs to start" if waiting else ""
+            msg = f"this {type(self).__name__} has not been fitted{more}"
             raise AttributeError(msg)
         while True:
             published = self._published = self._snapshot(self._tracker, self._report)
             if published.counters["n_seen"] == self._tracker.n_seen:  # else another thread went on meanwhile
                 return published
 
-    @staticmethod
-    def _snapshot(tracker: _core.Tracker, report: FitReport | None, components: Array | None = None) -> Published:
-        tracked, counters, step_size, level = tracker.published()
-        components = tracked if components is None else components
-        offset = null_offset(counters["entries_used"] / max(counters["n_used"], 1), len(components))
-        return Published(components, offset, counters, step_size, level, report)
+    def _snapshot(
+        self, tracker: _core.Tracker, report: FitReport | None, subspace: _core.Subspace | None = None
+    ) -> Published:
+        tracked, counters, step_size, level = tracker.published(not self._is_paper())
+        return Published(subspace or tracked, counters, step_size, level, report)
 
     def _with_offset(self, published: Published, scores: Array) -> Published:
         """Put the offset where the share `contamination` of the scores lies below it, unless it is "auto"."""
         scores = _finite(scores)
         if self._auto_offset() or not len(scores):
             return published
-        return published._replace(offset=float(np.percentile(scores, 100 * float(self.contamination))))
+        return replace(published, offset=float(np.percentile(scores, 100 * float(self.contamination))))
+
+    def _warn_of_offset(self, samples: Samples, batch: Batch) -> None:
+        if self.center or self._is_paper() or samples.n_samples < _FEWEST_TO_CENTER:
+            return
+        ratio = _core.offset_ratio(batch.payload, batch.mask, samples.n_features)
+        if ratio > _DOMINATES:
+            msg = (
+                f"the samples share an offset of {ratio:.2g} times their spread, and center=False fits a subspace "
+                "through the origin. center=True fits an affine one."
+            )
+            warnings.warn(msg, DataQualityWarning, stacklevel=3)
 
     def _warn_unless_converged(self, report: FitReport, d: int) -> None:
         status = report.status
@@ -314,6 +369,7 @@ class StreamingSubspace(PublishedSubspace):
 _row_parameters = operator.attrgetter(
     *(
         "n_components",
+        "center",
         "max_passes",
         "tol",
         "scaling",

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,8 +14,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Outlier
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from gasg21 import _core
-from gasg21._data.parameters import n_threads
-from gasg21._data.samples import Array, Samples, TakesSamples, check_samples
+from gasg21._data.parameters import n_threads, null_offset
+from gasg21._data.samples import Array, Batch, Samples, TakesSamples, check_samples
 from gasg21._estimators.published import PublishedAttributes
 from gasg21.exceptions import InvalidInputError
 
@@ -50,21 +53,21 @@ class SubspaceMixin(
         W : ndarray of shape (n_samples, n_components)
             A row is NaN where the weights are not determined (fewer than n_components + 1 entries observed).
         """
-        return self._project(self._check_new(X, mask), self._weights_loss())[0]
+        return self._weights(self._check_new(X, mask))
 
     def fit_transform(self, X: Any, y: None = None, mask: Any = None) -> Array:
         """Fit the subspace and return the weights of the samples."""
         return self.fit(X, y, mask=mask).transform(X, mask=mask)
 
     def inverse_transform(self, W: Any) -> Array:
-        """Return the samples with the given weights: ``W @ components_``, shape (n_samples, n_features)."""
+        """Return the samples with the given weights, ``W @ components_ + mean_``, shape (n_samples, n_features)."""
         check_is_fitted(self)
         components = self.components_
         W = check_array(W, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan", input_name="W")
         if W.shape[1] != len(components):
             msg = f"W has {W.shape[1]} columns; it must have n_components = {len(components)}"
             raise InvalidInputError(msg)
-        return np.asarray(W @ components)
+        return np.asarray(W @ components) + self._mean().astype(W.dtype)
 
     def complete(self, X: Any, mask: Any = None) -> Array:
         """Return X with its missing entries filled in from the subspace; observed entries are kept.
@@ -94,14 +97,14 @@ class SubspaceMixin(
 
         NaN where too few entries are observed; 0 for a sample of zeros.
         """
-        return -self._project(self._check_new(X, mask))[1]
+        return -self._residuals(self._check_new(X, mask), telling=False)
 
     def decision_function(self, X: Any, mask: Any = None) -> Array:
         """``score_samples(X) - offset_``: below 0 is an outlier.
 
         NaN for a sample that says nothing (all zero, or too few entries observed).
         """
-        return self._telling_scores(self._check_new(X, mask)) - self.offset_
+        return -self._residuals(self._check_new(X, mask), telling=True) - self.offset_
 
     def predict(self, X: Any, mask: Any = None) -> Array:
         """+1 for inliers; -1 for outliers and for samples that say nothing (all zero, too few entries observed)."""
@@ -120,24 +123,35 @@ class SubspaceMixin(
         """Return what `transform` and `complete` minimise; "l21" means least squares."""
         return "l21"
 
-    def _project(
-        self, samples: Samples, loss: _core.Loss = "l21", components: Array | None = None
-    ) -> tuple[Array, Array]:
-        """Weights (m, d) by the loss, and residuals (m,) of least squares; None means `components_`."""
-        components, threads = self.components_ if components is None else components, n_threads(self.n_jobs)
-        parts = [_core.project(components, batch.payload, batch.mask, loss, threads) for batch in samples.batches()]
-        if len(parts) == 1:
-            return parts[0]
-        return np.concatenate([w for w, _ in parts]), np.concatenate([r for _, r in parts])
+    def _mean(self) -> Array:
+        """Return the point that weights are measured from."""
+        return np.zeros(1)
 
-    def _telling_scores(self, samples: Samples, components: Array | None = None) -> Array:
-        """Scores; NaN also for samples of zeros, which say nothing."""
-        weights, residuals = self._project(samples, components=components)
-        return np.where((residuals == 0) & ~weights.any(axis=1), np.nan, -residuals).astype(residuals.dtype)
+    def _weights(self, samples: Samples) -> Array:
+        """Weights (m, d) by the loss of the estimator."""
+        return _each_batch(samples, lambda batch: self._project(batch, self._weights_loss())[0])
+
+    def _residuals(self, samples: Samples, *, telling: bool) -> Array:
+        """Residuals (m,) of least squares; with `telling` NaN also for samples of zeros, which say nothing."""
+
+        def residuals(batch: Batch) -> Array:
+            weights, residuals = self._project(batch, "l21")
+            silent = (residuals == 0) & ~weights.any(axis=1)
+            return np.where(silent, np.nan, residuals).astype(residuals.dtype) if telling else residuals
+
+        return _each_batch(samples, residuals)
+
+    def _project(self, batch: Batch, loss: _core.Loss) -> tuple[Array, Array]:
+        return _core.project(self.components_, batch.payload, batch.mask, loss, n_threads(self.n_jobs))
 
     @property
     def _n_features_out(self) -> int:
         return len(self.components_)
+
+
+def _each_batch(samples: Samples, work: Callable[[Batch], Array]) -> Array:
+    parts = [work(batch) for batch in samples.batches()]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 class FitReport(NamedTuple):
@@ -148,15 +162,28 @@ class FitReport(NamedTuple):
     estimated_angle: float
 
 
-class Published(NamedTuple):
+@dataclass(frozen=True)
+class Published:
     """What a subspace on the compiled core publishes, all of the same moment."""
 
-    components: Array
-    offset: float
+    subspace: _core.Subspace
     counters: dict[str, int]  # how many samples were seen and used, and why others were not
     step_size: float
     level: int
     report: FitReport | None  # None: no `fit` yet
+    offset: float | None = None  # None: the subspace decides about outliers
+
+    @cached_property
+    def components(self) -> Array:
+        return self.subspace.components
+
+    @cached_property
+    def mean(self) -> Array:
+        return self.subspace.mean
+
+    @cached_property
+    def explained_variance(self) -> Array:
+        return self.subspace.explained_variance
 
 
 class PublishedSubspace(SubspaceMixin, PublishedAttributes):
@@ -176,20 +203,51 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
     def __sklearn_is_fitted__(self) -> bool:
         return self._tracker is not None
 
+    def _model_dtype(self) -> np.dtype[Any]:
+        return np.dtype(np.float32 if isinstance(self._tracker, _core.Tracker32) else np.float64)
+
+    def _check_new(self, X: Any, mask: Any) -> Samples:
+        check_is_fitted(self)
+        return check_samples(self, X, mask, reset=False, dtype=self._model_dtype())
+
+    def _mean(self) -> Array:
+        return self.mean_
+
+    def _weights(self, samples: Samples) -> Array:
+        subspace, loss, threads = self._current().subspace, self._weights_loss(), n_threads(self.n_jobs)
+        return _each_batch(samples, lambda batch: subspace.transform(batch.payload, batch.mask, loss, threads))
+
+    def _residuals(self, samples: Samples, *, telling: bool, subspace: _core.Subspace | None = None) -> Array:
+        subspace, threads = subspace or self._current().subspace, n_threads(self.n_jobs)
+        return _each_batch(samples, lambda batch: subspace.residuals(batch.payload, batch.mask, telling, threads))
+
     @property
     def components_(self) -> Array:  # type: ignore[override]
-        """Orthonormal basis of the subspace, (n_components, n_features)."""
+        """Principal axes of the subspace, strongest first, (n_components, n_features); orthonormal."""
         return self._current().components
+
+    @property
+    def mean_(self) -> Array:
+        """Mean of the inliers, (n_features,); zeros with ``center=False``."""
+        return self._current().mean
+
+    @property
+    def explained_variance_(self) -> Array:
+        """Variance of the inliers along each principal axis, (n_components,)."""
+        return self._current().explained_variance
 
     @property
     def n_components_(self) -> int:
         """Dimension of the subspace."""
-        return len(self._current().components)
+        return self._current().subspace.n_components
 
     @property
     def offset_(self) -> float:  # type: ignore[override]
         """``decision_function(X) = score_samples(X) - offset_``."""
-        return self._current().offset
+        now = self._current()
+        if now.offset is not None:
+            return now.offset
+        return null_offset(now.counters["entries_used"] / max(now.counters["n_used"], 1), now.subspace.n_components)
 
     @property
     def step_size_(self) -> float:

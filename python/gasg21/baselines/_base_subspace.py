@@ -128,7 +128,7 @@ class SubspaceBaseline(SubspaceMixin):
         self.n_components_ = len(components)
         self.offset_ = null_offset(samples.n_features, self.n_components_)
         if self.contamination != "auto":
-            scores = self._telling_scores(samples)
+            scores = -self._residuals(samples, telling=True)
             scores = scores[~np.isnan(scores)]
             if len(scores):
                 self.offset_ = float(np.percentile(scores, 100 * float(self.contamination)))

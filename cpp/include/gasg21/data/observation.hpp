@@ -80,6 +80,7 @@ class Observation {
   }
 
   Usable read(const DenseSample<T>& x) {
+    if (x.lift) return read_lifted(x);
     if (expect_few_ && !x.mask && !x.hidden) {  // like the previous sample: one pass, no copy
       count_ = kernels::compact(x.values, n_, rows_.data(), values_.data());
       has_compact_ = true;
@@ -110,14 +111,15 @@ class Observation {
 
   template <class Index>
   Usable read(const SparseSample<T, Index>& x) {
-    require(x.count <= n_, "a sparse sample has ", x.count, " entries, but n = ", n_);
+    const uword n = x.lift ? x.lift->centre.n_elem : n_;
+    require(x.count <= n, "a sparse sample has ", x.count, " entries, but n = ", n);
     for (uword k = 0; k < x.count; ++k)
-      require(x.rows[k] >= Index(0) && static_cast<uword>(x.rows[k]) < n_, "row index ", x.rows[k],
-              " is outside [0, ", n_, ")");
+      require(x.rows[k] >= Index(0) && static_cast<uword>(x.rows[k]) < n, "row index ", x.rows[k],
+              " is outside [0, ", n, ")");
     if (x.rest_is_zero) {
       expanded_.assign(n_, T(0));
       for (uword k = 0; k < x.count; ++k) expanded_[static_cast<uword>(x.rows[k])] = x.values[k];
-      return read(DenseSample<T>{expanded_.data(), nullptr, x.hidden});
+      return read(DenseSample<T>{expanded_.data(), nullptr, x.hidden, x.lift});
     }
     if (is_sorted(x)) {
       keep_observed(x, [](uword k) { return k; });
@@ -131,8 +133,10 @@ class Observation {
                 " appears twice in a sparse sample");
       keep_observed(x, [&](uword k) { return order[k]; });
     }
+    if (x.lift) lift_compact(*x.lift, x.hidden);
     has_dense_ = false;
     has_compact_ = true;
+    if (x.lift && count_ <= x.lift->n_appended()) return Usable::all_missing;
     if (few()) return spherize(kernels::dot(values_.data(), values_.data(), count_));
     make_dense();
     has_compact_ = false;
@@ -165,6 +169,30 @@ class Observation {
     if (x.hidden)
       for (const uword i : *x.hidden)
         if (i < n_) dense_[i] = missing;
+  }
+
+  /// Reads a sample less the centre, with the constant, from own memory.
+  Usable read_lifted(const DenseSample<T>& x) {
+    const Lift<T>& lift = *x.lift;
+    const uword n = lift.centre.n_elem;
+    require(n_ == lift.n_rows(), "a lifted sample has ", lift.n_rows(), " entries, but n = ", n_);
+    lifted_.resize(n_);
+    for (uword i = 0; i < n; ++i) lifted_[i] = x.values[i] - lift.centre[i];
+    if (x.mask)
+      for (uword i = 0; i < n; ++i) lifted_[i] = nan_unless(x.mask[i], lifted_[i]);
+    if (n < n_) lifted_[n] = lift.constant;
+    const Usable usable = read(DenseSample<T>{lifted_.data(), nullptr, x.hidden});
+    return count_ <= lift.n_appended() ? Usable::all_missing : usable;
+  }
+
+  /// Lifts the compact form. The constant has the last row, so the rows stay sorted.
+  void lift_compact(const Lift<T>& lift, const std::vector<uword>* hidden) {
+    const uword n = lift.centre.n_elem;
+    require(n_ == lift.n_rows(), "a lifted sample has ", lift.n_rows(), " entries, but n = ", n_);
+    for (uword k = 0; k < count_; ++k) values_[k] -= lift.centre[rows_[k]];
+    if (n == n_ || detail::is_hidden(hidden, n)) return;
+    rows_[count_] = n;
+    values_[count_++] = lift.constant;
   }
 
   /// Makes the compact form from the dense one.
@@ -245,6 +273,7 @@ class Observation {
   mutable Aligned<T> dense_;
   mutable bool has_compact_ = false, has_dense_ = false;
   std::vector<T> expanded_;  // a sparse sample whose other entries are zero
+  std::vector<T> lifted_;    // a lifted sample
   bool expect_few_ = false;
   T norm_ = 1;
   int exponent_ = 0;

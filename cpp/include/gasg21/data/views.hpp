@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gasg21/data/held_out.hpp"
+#include "gasg21/data/lift.hpp"
 #include "gasg21/support/config.hpp"
 
 namespace gasg21 {
@@ -20,6 +21,7 @@ struct DenseSample {
   const T* values;
   const unsigned char* mask = nullptr;         // n bytes, or none
   const std::vector<uword>* hidden = nullptr;  // held out, or none
+  const Lift<T>* lift = nullptr;               // what to subtract and append, or none
 };
 
 /// One vector given by its stored entries. Rows must be distinct and below n. The other entries are
@@ -31,6 +33,7 @@ struct SparseSample {
   uword count;
   const std::vector<uword>* hidden = nullptr;  // held out, or none
   bool rest_is_zero = false;
+  const Lift<T>* lift = nullptr;  // what to subtract and append, or none
 };
 
 /// Borrowed n x m data, one sample per column. The stride from sample to sample counts elements and
@@ -44,6 +47,7 @@ struct DenseView {
   const unsigned char* mask = nullptr;
   std::ptrdiff_t mask_stride = 0;
   const HeldOut* held_out = nullptr;
+  const Lift<T>* lift = nullptr;
 
   explicit DenseView(const arma::Mat<T>& X)
       : data(X.memptr()),
@@ -58,7 +62,7 @@ struct DenseView {
   DenseSample<T> sample(uword j) const {
     const auto column = static_cast<std::ptrdiff_t>(j);
     return {data + column * stride, mask ? mask + column * mask_stride : nullptr,
-            detail::find_hidden(held_out, j)};
+            detail::find_hidden(held_out, j), lift};
   }
 };
 
@@ -72,6 +76,7 @@ struct SparseView {
   uword n_cols;
   bool rest_is_zero = false;  // entries that are not stored are zero instead of missing
   const HeldOut* held_out = nullptr;
+  const Lift<T>* lift = nullptr;
 
   double stored_entries() const {
     return rest_is_zero ? double(n_rows) * double(n_cols) : double(offsets[n_cols]);
@@ -79,8 +84,12 @@ struct SparseView {
 
   SparseSample<T, Index> sample(uword j) const {
     const auto begin = offsets[j];
-    return {values + begin, rows + begin, static_cast<uword>(offsets[j + 1] - begin),
-            detail::find_hidden(held_out, j), rest_is_zero};
+    return {values + begin,
+            rows + begin,
+            static_cast<uword>(offsets[j + 1] - begin),
+            detail::find_hidden(held_out, j),
+            rest_is_zero,
+            lift};
   }
 };
 
@@ -96,16 +105,22 @@ class AnyView {
  public:
   uword n_rows, n_cols;
   const HeldOut* held_out = nullptr;
+  const Lift<T>* lift = nullptr;
 
   template <class View>
   AnyView(const View& view)  // NOLINT: every view converts
-      : n_rows(view.n_rows), n_cols(view.n_cols), held_out(view.held_out), view_(view) {}
+      : n_rows(view.n_rows),
+        n_cols(view.n_cols),
+        held_out(view.held_out),
+        lift(view.lift),
+        view_(view) {}
 
   AnySample<T> sample(uword j) const {
     return std::visit(
         [&](const auto& view) -> AnySample<T> {
           auto sample = view.sample(j);
           sample.hidden = detail::find_hidden(held_out, j);
+          sample.lift = lift;
           return sample;
         },
         view_);
@@ -125,6 +140,20 @@ template <class Data>
 Data without(Data data, const HeldOut& held_out) {
   data.held_out = &held_out;
   return data;
+}
+
+/// The data with a centre subtracted and a constant appended. The view borrows `lift`.
+template <class T, class Data>
+Data lifted(Data data, const Lift<T>& lift) {
+  data.lift = &lift;
+  data.n_rows = lift.n_rows();
+  return data;
+}
+
+/// The rows that hold data: all but the appended constant.
+template <class Data>
+uword data_rows(const Data& data) {
+  return data.lift ? data.lift->centre.n_elem : data.n_rows;
 }
 
 /// Whether the rows of a sample rise strictly.
@@ -151,7 +180,7 @@ bool touches(const DenseSample<T>&, uword, uword) {
 }
 template <class T, class Index>
 bool touches(const SparseSample<T, Index>& x, uword from, uword to) {
-  if (x.rest_is_zero) return true;
+  if (x.rest_is_zero || detail::appends(x.lift, from, to)) return true;
   const auto below = [](Index row, uword bound) { return uword(row) < bound; };
   const Index* row = std::lower_bound(x.rows, x.rows + x.count, from, below);
   return row != x.rows + x.count && uword(*row) < to;
@@ -162,25 +191,26 @@ bool touches(const AnySample<T>& x, uword from, uword to) {
   return std::visit([&](const auto& sample) { return touches(sample, from, to); }, x);
 }
 
-/// Calls visit(i, value, observed) for the entries of a sorted sample with from <= i < to: for all
-/// of them, or only for those that are stored.
+namespace detail {
+
+/// The entries of a sorted sample with from <= i < to as they are stored, without the lift.
 template <class T, class Visit>
-void each_entry(const DenseSample<T>& x, uword from, uword to, Visit&& visit) {
+void each_stored_entry(const DenseSample<T>& x, uword from, uword to, Visit&& visit) {
   if (!x.mask && !x.hidden) {
     for (uword i = from; i < to; ++i) visit(i, x.values[i], x.values[i] == x.values[i]);
     return;
   }
   for (uword i = from; i < to; ++i) {
     const bool observed = (x.values[i] == x.values[i]) & (!x.mask || x.mask[i]);
-    visit(i, x.values[i], observed & !detail::is_hidden(x.hidden, i));
+    visit(i, x.values[i], observed & !is_hidden(x.hidden, i));
   }
 }
 template <class T, class Index, class Visit>
-void each_entry(const SparseSample<T, Index>& x, uword from, uword to, Visit&& visit) {
+void each_stored_entry(const SparseSample<T, Index>& x, uword from, uword to, Visit&& visit) {
   const auto below = [](Index row, uword bound) { return uword(row) < bound; };
   const Index* end = x.rows + x.count;
   const auto is_observed = [&](uword i, T value) {
-    return value == value && !detail::is_hidden(x.hidden, i);
+    return value == value && !is_hidden(x.hidden, i);
   };
   uword next = from;
   const auto visit_zeros = [&](uword until) {
@@ -195,6 +225,32 @@ void each_entry(const SparseSample<T, Index>& x, uword from, uword to, Visit&& v
   }
   visit_zeros(to);
 }
+
+/// The stored entries less the centre, then the constant.
+template <class Sample, class Visit>
+void each_lifted_entry(const Sample& x, uword from, uword to, Visit&& visit) {
+  const auto& lift = *x.lift;
+  const uword end = lift.centre.n_elem;
+  each_stored_entry(x, from, std::min(to, end), [&](uword i, auto value, bool observed) {
+    visit(i, value - lift.centre[i], observed);
+  });
+  if (appends(x.lift, from, to)) visit(end, lift.constant, !is_hidden(x.hidden, end));
+}
+
+}  // namespace detail
+
+/// Calls visit(i, value, observed) for the entries of a sorted sample with from <= i < to: for all
+/// of them, or only for those that are stored.
+template <class T, class Visit>
+void each_entry(const DenseSample<T>& x, uword from, uword to, Visit&& visit) {
+  if (x.lift) return detail::each_lifted_entry(x, from, to, visit);
+  detail::each_stored_entry(x, from, to, visit);
+}
+template <class T, class Index, class Visit>
+void each_entry(const SparseSample<T, Index>& x, uword from, uword to, Visit&& visit) {
+  if (x.lift) return detail::each_lifted_entry(x, from, to, visit);
+  detail::each_stored_entry(x, from, to, visit);
+}
 template <class T, class Visit>
 void each_entry(const AnySample<T>& x, uword from, uword to, Visit&& visit) {
   std::visit([&](const auto& sample) { each_entry(sample, from, to, visit); }, x);
@@ -206,9 +262,14 @@ struct SubsetView {
   const Data& data;
   std::vector<uword> columns;
   uword n_rows, n_cols;
+  decltype(Data::lift) lift;
 
   SubsetView(const Data& all, std::vector<uword> some)
-      : data(all), columns(std::move(some)), n_rows(all.n_rows), n_cols(columns.size()) {}
+      : data(all),
+        columns(std::move(some)),
+        n_rows(all.n_rows),
+        n_cols(columns.size()),
+        lift(all.lift) {}
   auto sample(uword j) const { return data.sample(columns[j]); }
 };
 

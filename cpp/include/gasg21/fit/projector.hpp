@@ -29,6 +29,9 @@ class Projector {
     return determined_ || usable_ == Usable::zero;
   }
 
+  /// Whether the sample last read has weights of its own: not for a zero vector.
+  bool determined() const { return determined_; }
+
   /// |r| / |x_Omega| of least squares in [0, 1] for the sample last read; 0 for a zero vector, NaN
   /// if undetermined.
   T residual() const { return determined_ ? std::min(fit_.residual(), T(1)) : otherwise(); }

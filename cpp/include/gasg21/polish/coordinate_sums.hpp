@@ -41,7 +41,7 @@ namespace detail {
 /// The memory of a sample if NaN marks everything that is missing, else null.
 template <class T>
 const T* entries_of(const DenseSample<T>& x) {
-  return x.mask || x.hidden ? nullptr : x.values;
+  return x.mask || x.hidden || x.lift ? nullptr : x.values;
 }
 template <class T, class Index>
 const T* entries_of(const SparseSample<T, Index>&) {

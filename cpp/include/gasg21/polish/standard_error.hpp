@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gasg21/geometry/affine.hpp"
 #include "gasg21/geometry/jacobi_svd.hpp"
+#include "gasg21/geometry/products.hpp"
 #include "gasg21/polish/sample_fits.hpp"
 #include "gasg21/support/config.hpp"
 
@@ -28,6 +30,18 @@ arma::mat information(const SampleFits<T>& fits, uword n) {
   // contributes.
   sums.diag() -= used;
   return sums;
+}
+
+/// The information about the directions orthogonal to `axis`, when the coefficient along it is
+/// estimated too: a Schur complement. Zeros if there is no information about the axis.
+inline arma::mat information_besides(const arma::mat& information, const arma::vec& axis) {
+  const arma::mat rest = orthogonal_complement(axis);
+  const arma::mat unit = axis / std::max(std::sqrt(arma::dot(axis, axis)), 1e-300);
+  const arma::mat mixed = transposed_product(rest, product(information, unit));
+  const double own = inner_product(unit, product(information, unit));
+  if (!(own > 0)) return arma::mat(rest.n_cols, rest.n_cols, arma::fill::zeros);
+  return transposed_product(rest, product(information, rest)) -
+         product(mixed, arma::mat(mixed.t())) / own;
 }
 
 /// Standard error of the largest angle: that of the direction with the least information.

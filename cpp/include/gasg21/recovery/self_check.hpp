@@ -94,10 +94,11 @@ T predicted(const arma::Mat<T>& U, const CheckedSample<T>& checked, uword i) {
   return sum;
 }
 
-/// Largest share of a single coordinate that lies in the subspace.
+/// Largest share of one of the first n coordinates that lies in the subspace. The constant of a
+/// lift is not among them: it belongs to the subspace.
 template <class T>
-double coherence(const arma::Mat<T>& U) {
-  return double(arma::sum(arma::square(U), 1).max());
+double coherence(const arma::Mat<T>& U, uword n) {
+  return double(arma::sum(arma::square(U.head_rows(n)), 1).max());
 }
 
 template <class T>
@@ -130,7 +131,8 @@ HeldOut hold_out(const Data& data, uword d, std::uint64_t seed) {
   const arma::uvec order = Random(seed ^ 0x5EED).permutation(data.n_cols);
   HeldOut held_out;
   for (const uword j : arma::uvec(arma::sort(order.head(count)))) {
-    const auto rows = detail::observed_rows(detail::dense_copy<T>(data.sample(j), data.n_rows));
+    auto rows = detail::observed_rows(detail::dense_copy<T>(data.sample(j), data.n_rows));
+    while (!rows.empty() && rows.back() >= data_rows(data)) rows.pop_back();  // not the constant
     const uword n_hidden = std::max<uword>(1, rows.size() / 10);
     if (rows.size() <= n_hidden + d + 1) continue;
     // A generator per sample: what is hidden of one does not depend on the others.
@@ -175,7 +177,7 @@ bool predicts(const arma::Mat<T>& U, const Data& data, const HeldOut& held_out) 
   // A subspace can be put through d samples whatever they are.
   if (n_inliers <= U.n_cols || double(n_wrong) > detail::bad_share * double(n_judged)) return false;
   return !(detail::is_sparse(median(observed), U) &&
-           detail::coherence(U) > detail::swallowed_share);
+           detail::coherence(U, data_rows(data)) > detail::swallowed_share);
 }
 
 /// For fits to corrupted entries: whether enough samples are predicted well on half of their
@@ -204,12 +206,12 @@ bool predicts_some(const arma::Mat<T>& U, const Data& data, const HeldOut& held_
   return double(n_good) > std::max(detail::predicted_share * double(n_judged), least);
 }
 
-/// Whether the polish has taken a single coordinate into the subspace, as it may on very sparse
-/// data.
+/// Whether the polish has taken one of the first n coordinates into the subspace, as it may on very
+/// sparse data.
 template <class T>
-bool has_swallowed_coordinate(const arma::Mat<T>& polished, const arma::Mat<T>& stream,
+bool has_swallowed_coordinate(const arma::Mat<T>& polished, const arma::Mat<T>& stream, uword n,
                               double n_observed) {
-  const double before = detail::coherence(stream), after = detail::coherence(polished);
+  const double before = detail::coherence(stream, n), after = detail::coherence(polished, n);
   return detail::is_sparse(n_observed, polished) && after > detail::swallowed_share &&
          before <= detail::swallowed_share && after - before > 0.3;
 }

@@ -1,0 +1,98 @@
+// A fitted subspace for Python: its principal axes, and what it says about samples.
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <gasg21/fit/projector.hpp>
+#include <limits>
+
+#include "any_rule.hpp"
+#include "array_view.hpp"
+#include "each_sample.hpp"
+#include "lift.hpp"
+#include "module.hpp"
+#include "pickling.hpp"
+#include "py_subspace.hpp"
+
+namespace gasg21::bindings {
+
+namespace {
+
+/// Fits each sample to a basis and calls visit(j, projector). The result of a sample depends on
+/// nothing but the sample, so the threads change no bit.
+template <class T, class Visit>
+void fit_each(const arma::Mat<T>& U, const AnyView<T>& view, const LossName& loss,
+              unsigned n_threads, Visit&& visit) {
+  const AnyLoss any(loss);
+  each_sample<T>(
+      view, n_threads, double(U.n_cols) * any.passes(),
+      [&] { return Projector<T, AnyFixedFit<T>>(U, any.make_fixed_fit<T>(U)); },
+      [&](uword j, const AnySample<T>& sample, auto& projector) {
+        projector.read(sample);
+        visit(j, projector);
+      });
+}
+
+/// Relative residuals of the samples, lifted if the subspace is affine; NaN for those that say
+/// nothing if `telling`.
+template <class T>
+py::array_t<T> subspace_residuals(PySubspace<T>& self, const py::object& samples,
+                                  const py::object& mask, bool telling, unsigned n_threads) {
+  const AnyView<T> view = with_lift(as_view<T>(samples, mask, self.n_features()), self.lift());
+  py::array_t<T> residuals(py::ssize_t(view.n_cols));
+  T* r = residuals.mutable_data();
+  fit_each(self.basis(), view, LossName("l21"), n_threads, [&](uword j, const auto& fit) {
+    r[j] = telling && !fit.determined() ? std::numeric_limits<T>::quiet_NaN() : fit.residual();
+  });
+  return residuals;
+}
+
+/// Weights in the principal axes, about the mean.
+template <class T>
+py::array_t<T> subspace_weights(PySubspace<T>& self, const py::object& samples,
+                                const py::object& mask, const LossName& loss, unsigned n_threads) {
+  const PrincipalAxes<T>& axes = self.get().axes;
+  const Lift<T> about_mean{axes.mean, T(0)};
+  const AnyView<T> raw = as_view<T>(samples, mask, self.n_features());
+  const AnyView<T> view = self.lift() ? lifted(raw, about_mean) : raw;
+  const uword d = axes.components.n_cols;
+  py::array_t<T> weights({py::ssize_t(view.n_cols), py::ssize_t(d)});
+  T* w = weights.mutable_data();
+  fit_each(axes.components, view, loss, n_threads,
+           [&](uword j, const auto& fit) { fit.weights(w + j * d); });
+  return weights;
+}
+
+template <class T>
+void bind_subspace_in(py::module_& m, const char* name) {
+  using Class = PySubspace<T>;
+  py::class_<Class>(m, name)
+      .def_property_readonly("basis", [](Class& self) { return to_components(self.basis()); })
+      .def_property_readonly("lift", [](Class& self) { return pack(self.lift()); })
+      .def_property_readonly("n_features", &Class::n_features)
+      .def_property_readonly("components",
+                             [](Class& self) { return to_components(self.get().axes.components); })
+      .def_property_readonly("mean",
+                             [](Class& self) { return to_column_array(self.get().axes.mean); })
+      .def_property_readonly(
+          "explained_variance",
+          [](Class& self) { return to_column_array(self.get().axes.explained_variance); })
+      .def_property_readonly("n_components", &Class::n_components)
+      .def("residuals", &subspace_residuals<T>, py::arg("samples"), py::arg("mask"),
+           py::arg("telling"), py::arg("n_threads"),
+           "Relative residuals; with `telling` NaN also for samples of zeros, which say nothing.")
+      .def("transform", &subspace_weights<T>, py::arg("samples"), py::arg("mask"), py::arg("loss"),
+           py::arg("n_threads"), "Weights in the principal axes, about the mean.")
+      .def("__getstate__", &Class::get_state)
+      .def_static("_from_state", &Class::from_state)
+      .def("__reduce__", reduce);
+}
+
+}  // namespace
+
+void bind_subspace(py::module_& m) {
+  bind_subspace_in<double>(m, "Subspace64");
+  bind_subspace_in<float>(m, "Subspace32");
+}
+
+}  // namespace gasg21::bindings

@@ -1,0 +1,58 @@
+// seeding/choose_lift.hpp: a centre and a constant from the data.
+#include <gasg21/data/views.hpp>
+#include <gasg21/seeding/choose_lift.hpp>
+
+#include "support.hpp"
+
+using gasg21::choose_lift;
+using gasg21::DenseView;
+using gasg21::Lift;
+using support::gaussian;
+using support::quiet_nan;
+using support::Random;
+
+TEST_CASE("the centre is the median of each coordinate, without what is missing") {
+  arma::mat X = {{1, 2, quiet_nan<double>, 9, 3},
+                 {-1, -1, 4, 5, 6},
+                 {quiet_nan<double>, quiet_nan<double>, quiet_nan<double>, quiet_nan<double>,
+                  quiet_nan<double>}};
+  const arma::vec centre = gasg21::coordinate_medians<double>(DenseView<double>(X));
+  CHECK(centre[0] == 2.5);
+  CHECK(centre[1] == 4);
+  CHECK(centre[2] == 0);  // never observed
+}
+
+TEST_CASE("the constant is a tenth of the typical distance from the centre") {
+  Random random(1);
+  for (const double missing : {0.0, 0.4}) {
+    arma::mat X = 3 * gaussian<double>(100, 500, random);
+    X += 50;
+    for (double& entry : X)
+      if (random.uniform() < missing) entry = quiet_nan<double>;
+    const Lift<double> lift = choose_lift<double>(DenseView<double>(X));
+    CHECK(arma::abs(lift.centre - 50).max() < 1.5);
+    CHECK(lift.constant == doctest::Approx(0.1 * 3 * 10).epsilon(0.05));
+    CHECK(gasg21::offset_ratio<double>(DenseView<double>(X)) ==
+          doctest::Approx(50.0 / 3).epsilon(0.1));
+  }
+}
+
+TEST_CASE("samples that are all alike have no spread, and a constant nevertheless") {
+  const arma::mat X(6, 30, arma::fill::value(2.0));
+  const Lift<double> lift = choose_lift<double>(DenseView<double>(X));
+  CHECK(lift.constant == 1);
+  CHECK(gasg21::offset_ratio<double>(DenseView<double>(X)) == 0);  // no spread to compare with
+}
+
+TEST_CASE("the scale of the data does not matter") {
+  Random random(2);
+  const arma::mat X = gaussian<double>(20, 100, random) + 1;
+  const Lift<double> lift = choose_lift<double>(DenseView<double>(X));
+  for (const double scale : {0x1p-900, 0x1p900}) {
+    const arma::mat Y = X * scale;
+    const Lift<double> scaled = choose_lift<double>(DenseView<double>(Y));
+    CHECK(scaled.constant == lift.constant * scale);
+    CHECK(gasg21::offset_ratio<double>(DenseView<double>(Y)) ==
+          gasg21::offset_ratio<double>(DenseView<double>(X)));
+  }
+}
