@@ -79,6 +79,17 @@ typename PyTracker<T>::Core make_tracker(const Prepared<T>& data, uword d, const
                                        start, choice.seed, watch));
 }
 
+py::dict to_dict(const Identifiability& found) {
+  py::dict doubts;
+  doubts["few_inliers"] = found.few_inliers;
+  doubts["unobserved"] = found.unobserved;
+  doubts["hardly_observed"] = found.hardly_observed;
+  doubts["blocks"] = found.blocks;
+  doubts["information"] = found.information;
+  doubts["angle"] = found.angle;
+  return doubts;
+}
+
 template <class T>
 py::dict recover_in(const py::object& samples, const py::object& mask, uword n, uword d,
                     const TrackerChoice& choice, const RecoverOptions& options, bool rotate,
@@ -104,6 +115,8 @@ py::dict recover_in(const py::object& samples, const py::object& mask, uword n, 
   found["status"] = to_string(fit.status());
   found["estimated_angle"] = fit.estimated_angle();
   found["history"] = to_list(fit.history());
+  found["doubts"] = to_dict(fit.doubts().determined);
+  found["doubts"]["other"] = fit.doubts().other.nearer;
   return found;
 }
 
@@ -167,13 +180,14 @@ double offset_ratio_any(const py::object& samples, const py::object& mask, uword
 void bind_recover(py::module_& m) {
   const RecoverOptions defaults;
   py::class_<RecoverOptions>(m, "RecoverOptions")
-      .def(py::init([](uword max_passes, double tol, bool center, bool polish,
+      .def(py::init([](uword max_passes, double tol, bool center, bool polish, bool doubt,
                        uword working_components, std::uint64_t seed, unsigned n_threads) {
              RecoverOptions options;
              options.max_passes = max_passes;
              options.tol = tol;
              options.center = center;
              options.polish = polish;
+             options.doubt = doubt;
              options.working_components = working_components;
              options.seed = seed;
              options.n_threads = n_threads;
@@ -182,6 +196,7 @@ void bind_recover(py::module_& m) {
            py::kw_only(), py::arg("max_passes") = defaults.max_passes,
            py::arg("tol") = defaults.tol, py::arg("center") = defaults.center,
            py::arg("polish") = defaults.polish,
+           py::arg("doubt") = defaults.doubt,
            py::arg("working_components") = defaults.working_components,
            py::arg("seed") = defaults.seed, py::arg("n_threads") = defaults.n_threads);
   m.def("recover", &recover_any, py::arg("samples"), py::arg("mask"), py::arg("n"), py::arg("d"),
@@ -190,6 +205,18 @@ void bind_recover(py::module_& m) {
         py::arg("progress") = py::none(),
         "A whole fit: stream, polish, self-check. Returns a dict; \"interrupt\" is the exception "
         "that stopped it, or None.");
+  m.def(
+      "check_identifiability",
+      [](const py::array& components, const py::object& samples, const py::object& mask,
+         std::uint64_t seed) {
+        return in_precision_of(values_of(samples), [&](auto zero) {
+          using T = decltype(zero);
+          const arma::Mat<T> U = copy_basis<T>(components, "components");
+          return to_dict(check_identifiability(U, as_view<T>(samples, mask, U.n_rows), seed));
+        });
+      },
+      py::arg("components"), py::arg("samples"), py::arg("mask"), py::kw_only(), py::arg("seed"),
+      "What the observed entries of the inliers leave undetermined about a subspace.");
   m.def("start_tracker", &start_any, py::arg("samples"), py::arg("mask"), py::arg("n"),
         py::arg("d"), py::kw_only(), py::arg("rule"), py::arg("loss"), py::arg("metric"),
         py::arg("init"), py::arg("center"), py::arg("seed"),

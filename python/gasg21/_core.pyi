@@ -168,6 +168,7 @@ class RecoverOptions:
         tol: float = 1e-6,
         center: bool = False,
         polish: bool = True,
+        doubt: bool = True,
         working_components: int = 0,
         seed: int = 0,
         n_threads: int = 1,
@@ -187,6 +188,9 @@ def recover(
     options: RecoverOptions,
     rotate: bool = True,
     progress: Progress | None = None,
+) -> dict[str, Any]: ...
+def check_identifiability(
+    components: Array, samples: Payload, mask: Array | None, *, seed: int
 ) -> dict[str, Any]: ...
 def start_tracker(
     samples: Payload,

@@ -16,7 +16,9 @@
 #include "gasg21/geometry/products.hpp"
 #include "gasg21/inliers/subspace.hpp"
 #include "gasg21/polish/polisher.hpp"
+#include "gasg21/recovery/ambiguity.hpp"
 #include "gasg21/recovery/dimension.hpp"
+#include "gasg21/recovery/identifiability.hpp"
 #include "gasg21/recovery/report.hpp"
 #include "gasg21/recovery/self_check.hpp"
 #include "gasg21/recovery/stream.hpp"
@@ -37,10 +39,17 @@ struct RecoverOptions {
   double tol = 1e-6;             // the angle to aim at, radians; 0 without polish = run all passes
   bool center = false;           // true = an affine subspace
   bool polish = true;            // false = the stream alone
+  bool doubt = true;             // look for reasons not to believe a result
   uword working_components = 0;  // fit this many dimensions, then keep the best d; 0 = d
   Start start = Start::random;
   std::uint64_t seed = 0;
   unsigned n_threads = 1;  // of the polish; the result does not depend on it
+};
+
+/// Why a fit that seems to have converged is not to be believed, if anything speaks against it.
+struct Doubts {
+  Identifiability determined;
+  OtherAnswer other;
 };
 
 /// A fit under way: a tracker for the stream, then the polish. What it has reached is usable at any
@@ -64,6 +73,7 @@ class Recoverer {
     try {
       status_ = options_.polish ? stream_and_polish(data, observer) : stream_alone(data, observer);
       if (!spans(basis_, data)) status_ = Status::rank_deficient;
+      if (options_.doubt && is_converged(status_) && !is_paper()) doubt(data, observer);
     } catch (const Stopped&) {
       status_ = Status::interrupted;
     }
@@ -73,10 +83,9 @@ class Recoverer {
   /// of `stream_rule` at the estimated angle, if it has levels.
   void hand_back(const Rule& stream_rule) {
     const bool trimmed = d_ < tracker_.d();
-    const bool paper = !tracker_.metric().scaled() && !options_.polish;
     const bool in_stream = polish_passes_ == 0;
     const bool stopped_in_stream = status_ == Status::interrupted && in_stream && !trimmed;
-    if (paper || stopped_in_stream) {
+    if (is_paper() || stopped_in_stream) {
       basis_ = tracker_.basis();
       return;
     }
@@ -111,8 +120,9 @@ class Recoverer {
   /// n x d, in no particular coordinates.
   const arma::Mat<T>& basis() const { return basis_; }
   Status status() const { return status_; }
-  double estimated_angle() const { return estimated_angle_; }
+  double estimated_angle() const { return std::max(estimated_angle_, doubts_.determined.angle); }
   const std::vector<PassRecord>& history() const { return history_; }
+  const Doubts& doubts() const { return doubts_; }
   Tracker& tracker() { return tracker_; }
 
  private:
@@ -166,6 +176,22 @@ class Recoverer {
       basis_ = first_columns();
       add(record, observer);
     });
+  }
+
+  /// The paper's algorithm: it checks nothing.
+  bool is_paper() const { return !tracker_.metric().scaled() && !options_.polish; }
+
+  /// Looks for reasons not to believe a fit that seems to have converged.
+  template <class Data, class Observer>
+  void doubt(const Data& data, Observer& observer) {
+    const Parallel threads = parallel(observer);
+    doubts_.determined = check_identifiability(basis_, data, options_.seed, threads);
+    if (!doubts_.determined.is_determined()) {
+      status_ = Status::undetermined;
+      return;
+    }
+    doubts_.other = find_other_answer(basis_, data, options_.seed, threads);
+    if (doubts_.other.is_as_good()) status_ = Status::ambiguous;
   }
 
   /// Whether the result of the stream alone is not to be believed. Sets the estimated angle.
@@ -275,6 +301,7 @@ class Recoverer {
   arma::Mat<T> basis_;  // n x d
   std::vector<PassRecord> history_;
   Status status_ = Status::interrupted;
+  Doubts doubts_;
   double estimated_angle_ = arma::datum::pi / 2;
   uword polish_passes_ = 0;
 };

@@ -189,6 +189,7 @@ class UnionRecoverer {
     options.max_passes = options_.max_passes;
     options.tol = options_.tol;
     options.polish = options_.polish;
+    options.doubt = false;  // nothing names it for several subspaces
     options.seed = options_.seed;
     options.n_threads = options_.n_threads;
     Recoverer<One> one(start_tracker<One>(data, dimensions_[0], fit_rule_, Loss{}, metric_,

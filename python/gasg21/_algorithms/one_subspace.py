@@ -43,7 +43,7 @@ class OneSubspace:
             loss="l21",
             metric=core_metric(scaling),
             init=init,
-            options=_core.RecoverOptions(tol=tol, seed=seed, n_threads=n_threads),
+            options=_core.RecoverOptions(tol=tol, doubt=False, seed=seed, n_threads=n_threads),
         )
         if found["interrupt"] is not None:
             raise found["interrupt"]

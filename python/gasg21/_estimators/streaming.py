@@ -37,6 +37,7 @@ _ADVICE = {
     "max_passes": "Raise max_passes; if that does not help, n_components may be too small.",
     "rank_deficient": "Some of its directions are arbitrary: use a smaller n_components.",
     "undetermined": "Give more data or more entries of it, or use a smaller n_components.",
+    "ambiguous": "If the outliers form a cluster or a subspace of their own, remove them first, or use KGASG21.",
 }
 
 
@@ -125,7 +126,7 @@ class StreamingSubspace(PublishedSubspace):
             self._report, self._published, self._pending = report, published, []
         if interrupt is not None:
             raise interrupt
-        self._warn_unless_converged(report, published.subspace.n_components)
+        self._warn_unless_converged(report, published.subspace.n_components, found["doubts"])
         self._warn_of_offset(samples, batch)
         return self
 
@@ -351,7 +352,7 @@ class StreamingSubspace(PublishedSubspace):
             )
             warnings.warn(msg, DataQualityWarning, stacklevel=3)
 
-    def _warn_unless_converged(self, report: FitReport, d: int) -> None:
+    def _warn_unless_converged(self, report: FitReport, d: int, doubts: dict[str, Any]) -> None:
         status = report.status
         if status in ("converged", "noise_floor") or (status == "max_passes" and self.tol == 0):
             return
@@ -359,10 +360,45 @@ class StreamingSubspace(PublishedSubspace):
             "max_passes": f"the subspace still moved by {report.history[-1]['moved']:.1e} rad in the last pass "
             f"(max_passes={self.max_passes}, tol={self.tol}).",
             "rank_deficient": f"the samples do not span a subspace of dimension n_components={d}.",
-            "undetermined": f"the data does not determine a subspace of dimension {d}: the result does not predict "
-            "entries that were held out.",
+            "undetermined": f"the data does not determine a subspace of dimension {d}: "
+            f"{_what_is_undetermined(doubts, getattr(self, 'feature_names_in_', None))}.",
+            "ambiguous": f"another subspace of dimension {d} explains the data as well: {doubts['other']:.0%} of the "
+            "samples are at least three times nearer to it.",
         }[status]
         warnings.warn(f"{found} {_ADVICE[status]}", ConvergenceWarning, stacklevel=3)
+
+
+def _what_is_undetermined(doubts: dict[str, Any], names: Array | None) -> str:
+    """Say what the core found undetermined, with the names of the features."""
+    if doubts["few_inliers"]:
+        return "too few samples lie near it"
+    said = []
+    if doubts["unobserved"]:
+        said.append(f"{_named(doubts['unobserved'], names)} observed in no sample")
+    if doubts["hardly_observed"]:
+        said.append(f"{_named(doubts['hardly_observed'], names)} observed in too few samples that lie near it")
+    if doubts["blocks"]:
+        blocks = " and ".join(f"{{{_listed(block, names)}}}" for block in doubts["blocks"][:3])
+        said.append(f"too few samples observe features of several of the blocks {blocks}")
+    if not said and doubts["angle"] > 0:
+        return "the observed entries leave one of its directions open"
+    return "; ".join(said) or "the result does not predict entries that were held out"
+
+
+def _named(features: list[int], names: Array | None) -> str:
+    one = len(features) == 1
+    return f"{'feature' if one else 'features'} {_listed(features, names)} {'was' if one else 'were'}"
+
+
+def _listed(features: list[int], names: Array | None, most: int = 10) -> str:
+    """List some features by name, or by index with ranges."""
+    if names is not None:
+        shown = [repr(str(names[i])) for i in features]
+    else:
+        breaks = np.flatnonzero(np.diff(features) > 1) + 1
+        shown = [str(r[0]) if len(r) == 1 else f"{r[0]}-{r[-1]}" for r in np.split(np.asarray(features), breaks)]
+    more = [f"... ({len(features)} in all)"] if len(shown) > most else []
+    return ", ".join(shown[:most] + more)
 
 
 # The parameters that `partial_fit` checks once the stream has started.

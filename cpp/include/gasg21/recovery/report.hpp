@@ -17,6 +17,7 @@ enum class Status {
   max_passes,      // it still moved in the last pass
   undetermined,    // the data does not determine the subspace
   rank_deficient,  // the inliers do not span d dimensions
+  ambiguous,       // another subspace explains the data as well
   interrupted      // the observer stopped it
 };
 
@@ -32,6 +33,8 @@ inline const char* to_string(Status status) {
       return "undetermined";
     case Status::rank_deficient:
       return "rank_deficient";
+    case Status::ambiguous:
+      return "ambiguous";
     default:
       return "interrupted";
   }
