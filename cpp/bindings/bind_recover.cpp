@@ -108,8 +108,10 @@ py::dict recover_in(const py::object& samples, const py::object& mask, uword n, 
     fits = fit.fits(data.view, watch);
   }
   py::dict found;
-  found["subspace"] = std::make_unique<PySubspace<T>>(
-      fit.basis(), fit.tracker().lift(), std::move(fits), fit.exact_residual(), rotate);
+  FitKind kind = fit.kind();
+  kind.rotate = rotate;
+  found["subspace"] = std::make_unique<PySubspace<T>>(fit.basis(), fit.tracker().lift(),
+                                                      std::move(fits), kind);
   found["interrupt"] = watch.pending();
   found["tracker"] = std::make_unique<PyTracker<T>>(fit.tracker());
   found["status"] = to_string(fit.status());

@@ -13,6 +13,8 @@
 #include "module.hpp"
 #include "pickling.hpp"
 #include "py_subspace.hpp"
+#include "watch.hpp"
+#include "worthwhile.hpp"
 
 namespace gasg21::bindings {
 
@@ -51,7 +53,7 @@ py::array_t<T> subspace_residuals(PySubspace<T>& self, const py::object& samples
 template <class T>
 py::array_t<T> subspace_weights(PySubspace<T>& self, const py::object& samples,
                                 const py::object& mask, const LossName& loss, unsigned n_threads) {
-  const PrincipalAxes<T>& axes = self.get().axes;
+  const PrincipalAxes<T>& axes = self.get().axes();
   const Lift<T> about_mean{axes.mean, T(0)};
   const AnyView<T> raw = as_view<T>(samples, mask, self.n_features());
   const AnyView<T> view = self.lift() ? lifted(raw, about_mean) : raw;
@@ -63,6 +65,34 @@ py::array_t<T> subspace_weights(PySubspace<T>& self, const py::object& samples,
   return weights;
 }
 
+/// The fits of samples to the basis, lifted if the subspace is affine.
+template <class T>
+Fitted fits_of(PySubspace<T>& self, const py::object& samples, const py::object& mask,
+               unsigned n_threads) {
+  const AnyView<T> view =
+      with_lift(as_view<T>(samples, mask, self.n_features()), self.lift());
+  Fitted fits = no_fits(self.basis());
+  const double work = double(self.basis().n_cols) * view.stored_entries();
+  without_gil(worthwhile(n_threads, work), [&](const Parallel& parallel) {
+    fits = fit_all(self.basis(), view, parallel);
+  });
+  return fits;
+}
+
+template <class T>
+py::array_t<double> margins_of(PySubspace<T>& self, const py::object& samples,
+                               const py::object& mask, unsigned n_threads) {
+  const Subspace<T>& subspace = self.get();
+  return to_column_array(subspace.margins(fits_of(self, samples, mask, n_threads)));
+}
+
+template <class T>
+py::array_t<double> distances_of(PySubspace<T>& self, const py::object& samples,
+                                 const py::object& mask, unsigned n_threads) {
+  const Subspace<T>& subspace = self.get();
+  return to_components(subspace.distances(fits_of(self, samples, mask, n_threads)));
+}
+
 template <class T>
 void bind_subspace_in(py::module_& m, const char* name) {
   using Class = PySubspace<T>;
@@ -71,18 +101,30 @@ void bind_subspace_in(py::module_& m, const char* name) {
       .def_property_readonly("lift", [](Class& self) { return pack(self.lift()); })
       .def_property_readonly("n_features", &Class::n_features)
       .def_property_readonly("components",
-                             [](Class& self) { return to_components(self.get().axes.components); })
+                             [](Class& self) { return to_components(self.get().axes().components); })
       .def_property_readonly("mean",
-                             [](Class& self) { return to_column_array(self.get().axes.mean); })
+                             [](Class& self) { return to_column_array(self.get().axes().mean); })
       .def_property_readonly(
           "explained_variance",
-          [](Class& self) { return to_column_array(self.get().axes.explained_variance); })
+          [](Class& self) { return to_column_array(self.get().axes().explained_variance); })
       .def_property_readonly("n_components", &Class::n_components)
       .def("residuals", &subspace_residuals<T>, py::arg("samples"), py::arg("mask"),
            py::arg("telling"), py::arg("n_threads"),
            "Relative residuals; with `telling` NaN also for samples of zeros, which say nothing.")
       .def("transform", &subspace_weights<T>, py::arg("samples"), py::arg("mask"), py::arg("loss"),
            py::arg("n_threads"), "Weights in the principal axes, about the mean.")
+      .def_property_readonly("noise_variance",
+                             [](Class& self) { return self.get().noise_variance(); })
+      .def_property_readonly("flagged",
+                             [](Class& self) { return self.get().decision().flagged; })
+      .def_property_readonly("explains_too_little",
+                             [](Class& self) { return self.get().decision().explains_too_little; })
+      .def_property_readonly("is_exact", [](Class& self) { return self.get().decision().exact > 0; })
+      .def("margins", &margins_of<T>, py::arg("samples"), py::arg("mask"), py::arg("n_threads"),
+           "Below 0 for outliers, NaN for samples that say nothing.")
+      .def("distances", &distances_of<T>, py::arg("samples"), py::arg("mask"),
+           py::arg("n_threads"),
+           "(m, 2): from the centre of the inliers within the subspace, and from the subspace.")
       .def("__getstate__", &Class::get_state)
       .def_static("_from_state", &Class::from_state)
       .def("__reduce__", reduce);

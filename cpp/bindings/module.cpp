@@ -26,4 +26,5 @@ PYBIND11_MODULE(_core, m) {
   gasg21::bindings::bind_projector(m);
   gasg21::bindings::bind_blocks(m);
   gasg21::bindings::bind_infinite(m);
+  gasg21::bindings::bind_inliers(m);
 }

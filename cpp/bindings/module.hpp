@@ -9,6 +9,7 @@ void bind_blocks(pybind11::module_& m);
 void bind_dispatch(pybind11::module_& m);
 void bind_geometry(pybind11::module_& m);
 void bind_infinite(pybind11::module_& m);
+void bind_inliers(pybind11::module_& m);
 void bind_k_subspaces(pybind11::module_& m);
 void bind_projector(pybind11::module_& m);
 void bind_recover(pybind11::module_& m);

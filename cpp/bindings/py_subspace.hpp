@@ -19,13 +19,8 @@ namespace gasg21::bindings {
 template <class T>
 class PySubspace {
  public:
-  PySubspace(arma::Mat<T> U, std::shared_ptr<const Lift<T>> lift, Fitted fits, double exact,
-             bool rotate)
-      : U_(std::move(U)),
-        lift_(std::move(lift)),
-        fits_(std::move(fits)),
-        exact_(exact),
-        rotate_(rotate) {}
+  PySubspace(arma::Mat<T> U, std::shared_ptr<const Lift<T>> lift, Fitted fits, FitKind kind)
+      : U_(std::move(U)), lift_(std::move(lift)), fits_(std::move(fits)), kind_(kind) {}
 
   const arma::Mat<T>& basis() const { return U_; }
   const std::shared_ptr<const Lift<T>>& lift() const { return lift_; }
@@ -35,18 +30,19 @@ class PySubspace {
   /// Computes it in the first call.
   const Subspace<T>& get() {
     const py::gil_scoped_release nogil;
-    std::call_once(once_, [this] { made_.emplace(U_, lift_, fits_, exact_, rotate_); });
+    std::call_once(once_, [this] { made_.emplace(U_, lift_, fits_, kind_); });
     return *made_;
   }
 
   py::tuple get_state() const {
     return py::make_tuple(to_components(U_), pack(lift_), to_components(arma::mat(fits_.W)),
                           to_column_array(fits_.r2), to_column_array(fits_.count),
-                          to_column_array(fits_.norm), exact_, rotate_);
+                          to_column_array(fits_.norm), kind_.exact, kind_.in_sample,
+                          kind_.rotate);
   }
 
   static std::unique_ptr<PySubspace> from_state(const py::tuple& t) {
-    require(t.size() == 8, "this pickle holds another version of a subspace");
+    require(t.size() == 9, "this pickle holds another version of a subspace");
     arma::Mat<T> U = copy_basis<T>(t[0].cast<py::array>(), "basis");
     arma::mat W = copy_basis<double>(t[2].cast<py::array>(), "weights");
     const auto column = [&](std::size_t i) {
@@ -54,15 +50,15 @@ class PySubspace {
     };
     Fitted fits{U.n_rows, W, column(3), column(4), column(5)};
     return std::make_unique<PySubspace>(std::move(U), unpack_lift<T>(t[1]), std::move(fits),
-                                        t[6].cast<double>(), t[7].cast<bool>());
+                                        FitKind{t[6].cast<double>(), t[7].cast<bool>(),
+                                                t[8].cast<bool>()});
   }
 
  private:
   arma::Mat<T> U_;
   std::shared_ptr<const Lift<T>> lift_;
   Fitted fits_;
-  double exact_;
-  bool rotate_;
+  FitKind kind_;
   std::once_flag once_;
   std::optional<Subspace<T>> made_;
 };

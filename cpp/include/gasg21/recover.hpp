@@ -110,11 +110,9 @@ class Recoverer {
     return fitted;
   }
 
-  /// A sample with a smaller residual lies in the subspace.
-  double exact_residual() const {
-    const double rounding = 1e3 * std::numeric_limits<T>::epsilon();
-    return status_ == Status::converged ? std::max(rounding, 10 * std::max(estimated_angle_, 1e-6))
-                                        : rounding;
+  FitKind kind() const {
+    return {gasg21::exact_residual(std::numeric_limits<T>::epsilon(), status_ == Status::converged,
+                                   estimated_angle_)};
   }
 
   /// n x d, in no particular coordinates.
@@ -364,8 +362,7 @@ Recovery<T> recover(const Data& samples, uword d, const RecoverOptions& options,
   Recoverer<Tracker<T>> fit(std::move(tracker), d + more, options);
   fit.run(data, observer);
   fit.hand_back(stream_rule);
-  Subspace<T> subspace(fit.basis(), fit.tracker().lift(), fit.fits(data, observer),
-                       fit.exact_residual());
+  Subspace<T> subspace(fit.basis(), fit.tracker().lift(), fit.fits(data, observer), fit.kind());
   Recovery<T> found{subspace.axes.components,  subspace.axes.mean, arma::Mat<T>(d, data.n_cols),
                     arma::Col<T>(data.n_cols), subspace,           fit.status(),
                     fit.estimated_angle(),     fit.history(),      fit.tracker()};

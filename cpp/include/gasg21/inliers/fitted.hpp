@@ -25,24 +25,34 @@ struct Fitted {
   uword d() const { return W.n_rows; }
 };
 
+/// Whether sample j tells something: it has a residual.
+inline bool tells(const Fitted& fitted, uword j) {
+  return fitted.count[j] > double(fitted.W.n_rows) && fitted.norm[j] > 0;
+}
+
 /// No fits.
 template <class T>
 Fitted no_fits(const arma::Mat<T>& U) {
   return {U.n_rows, arma::mat(U.n_cols, 0), {}, {}, {}};
 }
 
-/// Fits about `most` samples, evenly spaced, to U.
+/// Fits all samples to U.
 template <class T, class Data>
-Fitted fit_some(const arma::Mat<T>& U, const Data& data, const Parallel& parallel,
-                uword most = 2000) {
-  const auto some = about(data, most);
-  SampleFits<T> fits(U.n_cols, some.n_cols);
-  fit_samples(U, some, fits, parallel);
+Fitted fit_all(const arma::Mat<T>& U, const Data& data, const Parallel& parallel) {
+  SampleFits<T> fits(U.n_cols, data.n_cols);
+  fit_samples(U, data, fits, parallel);
   Fitted fitted{U.n_rows, arma::conv_to<arma::mat>::from(fits.W), fits.r2, fits.count,
-                arma::vec(some.n_cols)};
-  for (uword j = 0; j < some.n_cols; ++j)
+                arma::vec(data.n_cols)};
+  for (uword j = 0; j < data.n_cols; ++j)
     fitted.norm[j] = fits.is_used(j) ? 1 / double(fits.down[j]) / double(fits.up[j]) : 0;
   return fitted;
+}
+
+/// Fits about 2000 samples, evenly spaced, to U.
+template <class T, class Data>
+Fitted fit_some(const arma::Mat<T>& U, const Data& data, const Parallel& parallel) {
+  constexpr uword enough = 2000;
+  return fit_all(U, about(data, enough), parallel);
 }
 
 /// The fits of the last samples of a stream, each from before its update.

@@ -1,47 +1,99 @@
-// A subspace with all that its fits say about the inliers: principal axes, spread, decision, prior.
+// A subspace with all that its fits say about the inliers: principal axes, decision, distances.
 #pragma once
 
+#include <cmath>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "gasg21/data/lift.hpp"
 #include "gasg21/inliers/axes.hpp"
+#include "gasg21/inliers/decision.hpp"
+#include "gasg21/inliers/distances.hpp"
 #include "gasg21/inliers/fitted.hpp"
 #include "gasg21/support/config.hpp"
+#include "gasg21/support/median.hpp"
 
 namespace gasg21 {
 
-template <class T>
-struct Subspace {
-  arma::Mat<T> U;  // n x d, orthonormal; of the lifted samples if there is a lift
-  std::shared_ptr<const Lift<T>> lift;  // none = a linear subspace
-  PrincipalAxes<T> axes;
+/// How a subspace was fitted, as far as it matters for its inliers.
+struct FitKind {
+  double exact = 0;       // samples with a smaller residual lie in the subspace
+  bool in_sample = true;  // the fits are of samples that the subspace was fitted to
+  bool rotate = true;     // false = keep a linear basis as it is, as the paper's algorithm does
+};
 
-  /// `exact`: samples with a smaller residual lie in the subspace. `rotate` = false keeps the basis
-  /// of a linear subspace as it is, as the paper's algorithm does.
-  Subspace(arma::Mat<T> basis, std::shared_ptr<const Lift<T>> lift_, const Fitted& fitted,
-           double exact, bool rotate = true)
-      : U(std::move(basis)), lift(std::move(lift_)) {
-    const arma::mat map = to_subspace(U, lift.get());
-    arma::mat A = product(arma::mat(map.t()), fitted.W);
-    std::vector<uword> in;
-    for (uword j = 0; j < fitted.size(); ++j)
-      if (fitted.count[j] > 0 && fitted.r2[j] < 0.25) {
-        A.col(j) *= fitted.norm[j];
-        in.push_back(j);
-      }
-    arma::vec mean(A.n_rows, arma::fill::zeros);
-    arma::mat C(A.n_rows, A.n_rows, arma::fill::eye);
-    if (in.size() > A.n_rows) {
-      const arma::mat B = A.cols(arma::uvec(in));
-      mean = arma::mean(B, 1);
-      const arma::mat Z = B.each_col() - mean;
-      C = product(Z, arma::mat(Z.t())) / double(in.size());
+template <class T>
+class Subspace {
+ public:
+  /// U is n x d, orthonormal; of the lifted samples if there is a lift.
+  Subspace(arma::Mat<T> U, std::shared_ptr<const Lift<T>> lift, const Fitted& fits,
+           const FitKind& kind)
+      : U_(std::move(U)), lift_(std::move(lift)), in_sample_(kind.in_sample), unit_(unit_of(fits)) {
+    const Fitted scaled = in_own_units(fits);
+    decision_ = decide(scaled, kind.exact);
+    const arma::mat map = to_subspace(U_, lift_.get());
+    distances_ = learn_distances(scaled, decision_, lift_ ? map : arma::mat());
+    if (distances_.n_inliers > 0) {
+      axes_ = principal_axes(U_, lift_.get(), arma::vec(distances_.centre * unit_),
+                             distances_.covariance);
+      axes_.explained_variance *= unit_ * unit_;
+    } else {
+      axes_ = principal_axes(U_, lift_.get(), arma::vec(map.n_cols, arma::fill::zeros),
+                             arma::mat(map.n_cols, map.n_cols, arma::fill::eye));
+      axes_.explained_variance.fill(arma::datum::nan);
     }
-    (void)exact;
-    axes = principal_axes(U, lift.get(), mean, C);
-    if (!rotate && !lift) axes.components = U;
+    if (!kind.rotate && !lift_) keep_basis();
   }
+
+  const arma::Mat<T>& basis() const { return U_; }
+  const std::shared_ptr<const Lift<T>>& lift() const { return lift_; }
+  const PrincipalAxes<T>& axes() const { return axes_; }
+  /// Of one entry of an inlier; NaN if there are no inliers.
+  double noise_variance() const {
+    return distances_.n_inliers > 0 ? distances_.noise_variance * unit_ * unit_
+                                    : arma::datum::nan;
+  }
+  const Decision& decision() const { return decision_; }
+
+  /// Below 0 for outliers, NaN for samples that tell nothing.
+  arma::vec margins(const Fitted& fits) const {
+    return decision_.margins(in_own_units(fits), in_sample_);
+  }
+
+  /// 2 x m: the distance of each sample from the centre of the inliers within the subspace, and
+  /// from the subspace, both about 1 for inliers.
+  arma::mat distances(const Fitted& fits) const { return distances_.pairs(in_own_units(fits)); }
+
+ private:
+  /// A power of two near the typical length of a sample: with it no square overflows.
+  static double unit_of(const Fitted& fits) {
+    std::vector<double> norms;
+    for (uword j = 0; j < fits.size(); ++j)
+      if (tells(fits, j)) norms.push_back(fits.norm[j]);
+    const double typical = norms.empty() ? 1 : median(std::move(norms));
+    return std::isfinite(typical) ? std::ldexp(1.0, std::ilogb(typical)) : 1;
+  }
+
+  Fitted in_own_units(Fitted fits) const {
+    fits.norm /= unit_;
+    return fits;
+  }
+
+  /// Keeps the basis, with the variances along its columns.
+  void keep_basis() {
+    axes_.components = U_;
+    if (distances_.n_inliers > 0)
+      axes_.explained_variance = arma::vec(distances_.covariance.diag()) * (unit_ * unit_);
+  }
+
+  arma::Mat<T> U_;
+  std::shared_ptr<const Lift<T>> lift_;
+  bool in_sample_;
+  double unit_;  // of lengths
+  PrincipalAxes<T> axes_;
+  Decision decision_;
+  Distances distances_;
 };
 
 }  // namespace gasg21

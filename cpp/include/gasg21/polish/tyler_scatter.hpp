@@ -82,7 +82,6 @@ struct Scatter {
       fits.omega[j] = fits.is_used(j) ? 1 / (fits.omega[j] + fits.r2[j] / scale) : 0;
   }
 
- private:
   /// The factors of C = L D L' (see kernels::ldl), with the smallest ridge that makes C positive
   /// definite.
   arma::mat factor() const {
