@@ -21,6 +21,7 @@ from gasg21._data.parameters import (
     core_metric,
     core_rule,
     n_threads,
+    null_offset,
     progress_bar,
     seed_of,
 )
@@ -332,7 +333,12 @@ class StreamingSubspace(PublishedSubspace):
         self, tracker: _core.Tracker, report: FitReport | None, subspace: _core.Subspace | None = None
     ) -> Published:
         tracked, counters, step_size, level = tracker.published(not self._is_paper())
-        return Published(subspace or tracked, counters, step_size, level, report)
+        subspace = subspace or tracked
+        published = Published(subspace, counters, step_size, level, report)
+        if not self.center and subspace.n_features - subspace.n_components == 1:
+            # One residual dimension leaves no law of residuals to learn.
+            return replace(published, offset=null_offset(subspace.n_features, subspace.n_components))
+        return published
 
     def _with_offset(self, published: Published, scores: Array) -> Published:
         """Put the offset where the share `contamination` of the scores lies below it, unless it is "auto"."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,10 +15,10 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Outlier
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from gasg21 import _core
-from gasg21._data.parameters import n_threads, null_offset
+from gasg21._data.parameters import n_threads
 from gasg21._data.samples import Array, Batch, Samples, TakesSamples, check_samples
 from gasg21._estimators.published import PublishedAttributes
-from gasg21.exceptions import InvalidInputError
+from gasg21.exceptions import DataQualityWarning, InvalidInputError
 
 
 class SubspaceMixin(
@@ -185,6 +186,28 @@ class Published:
     def explained_variance(self) -> Array:
         return self.subspace.explained_variance
 
+    def doubt_about_decisions(self) -> str | None:
+        """Say why decisions about outliers may mislead; None if nothing speaks against them."""
+        subspace = self.subspace
+        if self.offset is not None:
+            return None
+        if subspace.explains_too_little:
+            return (
+                "the subspace explains too little of the samples: a random vector of their length would pass for an "
+                "inlier. Use more components, or center=True."
+            )
+        if subspace.flagged > 0.5:  # noqa: PLR2004
+            return (
+                f"{subspace.flagged:.0%} of the samples are called outliers, more than half. The subspace may belong "
+                "to a minority; contamination= sets the share."
+            )
+        if subspace.flagged == 0 and not subspace.is_exact:
+            return (
+                "no sample is called an outlier: none stands out. If there are outliers, they look like inliers; "
+                "contamination= sets the share."
+            )
+        return None
+
 
 class PublishedSubspace(SubspaceMixin, PublishedAttributes):
     """A subspace whose fitted attributes are read from one immutable object, which is swapped at once."""
@@ -209,6 +232,59 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
     def _check_new(self, X: Any, mask: Any) -> Samples:
         check_is_fitted(self)
         return check_samples(self, X, mask, reset=False, dtype=self._model_dtype())
+
+    def decision_function(self, X: Any, mask: Any = None) -> Array:
+        """How far each sample is from being an outlier: below 0 is an outlier. `predict` is its sign.
+
+        With ``contamination="auto"``, the logarithm of the largest squared residual of an inlier over that of the
+        sample, in the data's units. Where the outliers look like random directions, a sample is also an outlier if it
+        looks like one. With ``center=True``, samples are ranked by both `distances`: ``1 / (1 + mean square)``, less 1
+        for outliers. With a numeric contamination, ``score_samples(X) - offset_``.
+
+        NaN for a sample that says nothing (all zero, or too few entries observed).
+        """
+        samples, now = self._check_new(X, mask), self._current()
+        if now.offset is not None:
+            return -self._residuals(samples, telling=True) - now.offset
+        return self._margins(samples, now.subspace)
+
+    def predict(self, X: Any, mask: Any = None) -> Array:
+        """+1 for inliers; -1 for outliers and for samples that say nothing (all zero, too few entries observed).
+
+        Warns (`DataQualityWarning`) if the fit explains too little of the samples for a decision, or calls none or more
+        than half of them outliers.
+        """
+        labels = super().predict(X, mask)
+        doubt = self._current().doubt_about_decisions()
+        if doubt is not None:
+            warnings.warn(doubt, DataQualityWarning, stacklevel=2)
+        return labels
+
+    def distances(self, X: Any, mask: Any = None) -> Array:
+        """Two robust distances of each sample: within the subspace, and to it. The axes of the outlier map.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_samples, 2)
+            The Mahalanobis distance of the weights from the centre of the inliers, and the length of the residual over
+            that of the noise. Both are root mean squares per degree of freedom, about 1 for inliers, so they can be
+            compared and combined: ``(distances ** 2).sum(axis=1)`` ranks samples by both. NaN for a sample that says
+            nothing.
+        """
+        samples, subspace, threads = self._check_new(X, mask), self._current().subspace, n_threads(self.n_jobs)
+        return _each_batch(samples, lambda batch: subspace.distances(batch.payload, batch.mask, threads))
+
+    def _margins(self, samples: Samples, subspace: _core.Subspace) -> Array:
+        threads = n_threads(self.n_jobs)
+
+        def margins(batch: Batch) -> Array:
+            margin = subspace.margins(batch.payload, batch.mask, threads)
+            if subspace.lift is None:
+                return margin
+            square = np.square(subspace.distances(batch.payload, batch.mask, threads)).mean(axis=1)
+            return 1 / (1 + square) - (margin < 0)
+
+        return _each_batch(samples, margins)
 
     def _mean(self) -> Array:
         return self.mean_
@@ -244,10 +320,20 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
     @property
     def offset_(self) -> float:  # type: ignore[override]
         """``decision_function(X) = score_samples(X) - offset_``."""
+        offset = self._current().offset
+        return np.nan if offset is None else offset
+
+    @property
+    def explained_variance_ratio_(self) -> Array:
+        """Share of the inliers' variance that each principal axis explains, (n_components,)."""
         now = self._current()
-        if now.offset is not None:
-            return now.offset
-        return null_offset(now.counters["entries_used"] / max(now.counters["n_used"], 1), now.subspace.n_components)
+        variance, rest = now.explained_variance, now.subspace.n_features - now.subspace.n_components
+        return variance / (variance.sum() + rest * now.subspace.noise_variance)
+
+    @property
+    def noise_variance_(self) -> float:
+        """Variance of one entry of an inlier about the subspace."""
+        return self._current().subspace.noise_variance
 
     @property
     def step_size_(self) -> float:
