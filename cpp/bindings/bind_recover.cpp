@@ -100,18 +100,18 @@ py::dict recover_in(const py::object& samples, const py::object& mask, uword n, 
   Watch watch(std::move(progress), double(n * (working + 1)));
   Recoverer<Core> fit(make_tracker<T>(data, working, choice.rule, choice, watch), d + data.more(),
                       options);
-  Fitted fits = no_fits(fit.basis());
+  Evidence evidence;
   {
     const py::gil_scoped_release nogil;
     fit.run(data.view, watch);
     fit.hand_back(choice.stream_rule);
-    fits = fit.fits(data.view, watch);
+    evidence = fit.evidence(data.view, watch);
   }
   py::dict found;
   FitKind kind = fit.kind();
   kind.rotate = rotate;
   found["subspace"] = std::make_unique<PySubspace<T>>(fit.basis(), fit.tracker().lift(),
-                                                      std::move(fits), kind);
+                                                      std::move(evidence), kind);
   found["interrupt"] = watch.pending();
   found["tracker"] = std::make_unique<PyTracker<T>>(fit.tracker());
   found["status"] = to_string(fit.status());

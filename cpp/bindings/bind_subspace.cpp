@@ -120,6 +120,8 @@ void bind_subspace_in(py::module_& m, const char* name) {
       .def_property_readonly("explains_too_little",
                              [](Class& self) { return self.get().decision().explains_too_little; })
       .def_property_readonly("is_exact", [](Class& self) { return self.get().decision().exact > 0; })
+      .def_property_readonly("prior", [](Class& self) { return to_tuple(self.get().prior()); })
+      .def_property_readonly("range", [](Class& self) { return to_tuple(self.get().range()); })
       .def("margins", &margins_of<T>, py::arg("samples"), py::arg("mask"), py::arg("n_threads"),
            "Below 0 for outliers, NaN for samples that say nothing.")
       .def("distances", &distances_of<T>, py::arg("samples"), py::arg("mask"),

@@ -24,6 +24,7 @@ PYBIND11_MODULE(_core, m) {
   gasg21::bindings::bind_recover_union(m);
   gasg21::bindings::bind_seeding(m);
   gasg21::bindings::bind_projector(m);
+  gasg21::bindings::bind_completion(m);
   gasg21::bindings::bind_blocks(m);
   gasg21::bindings::bind_infinite(m);
   gasg21::bindings::bind_inliers(m);

@@ -6,6 +6,7 @@
 namespace gasg21::bindings {
 
 void bind_blocks(pybind11::module_& m);
+void bind_completion(pybind11::module_& m);
 void bind_dispatch(pybind11::module_& m);
 void bind_geometry(pybind11::module_& m);
 void bind_infinite(pybind11::module_& m);

@@ -103,7 +103,8 @@ class PyTracker {
     const double exact =
         exact_residual(std::numeric_limits<T>::epsilon(), false, arma::datum::nan);
     return py::make_tuple(
-        std::make_unique<PySubspace<T>>(std::move(now.U), core_.lift(), std::move(now.fits),
+        std::make_unique<PySubspace<T>>(std::move(now.U), core_.lift(),
+                                        Evidence{std::move(now.fits), {}, {}},
                                         FitKind{exact, false, rotate}),
         to_dict(now.counters, now.entries_used), now.eta, now.level);
   }

@@ -100,6 +100,8 @@ class CovarianceScaling:
 Metric: TypeAlias = NoScaling | CovarianceScaling
 
 Lift: TypeAlias = tuple[Array, float]  # centre, constant
+Prior: TypeAlias = tuple[Array, float, Array | None]  # C, s, noise of each coordinate
+Range: TypeAlias = tuple[Array, Array, float]  # low, high, largest
 
 class Subspace64:
     @property
@@ -118,6 +120,10 @@ class Subspace64:
     def explained_variance(self) -> npt.NDArray[np.float64]: ...
     @property
     def noise_variance(self) -> float: ...
+    @property
+    def prior(self) -> Prior: ...
+    @property
+    def range(self) -> Range: ...
     @property
     def flagged(self) -> float: ...
     @property
@@ -296,6 +302,32 @@ def project(
 def fill_missing(
     components: Array, samples: Payload, mask: Array | None, out: Array, loss: Loss = "l21", n_threads: int = 1
 ) -> None: ...
+
+def learn_prior(
+    components: Array, samples: Payload, mask: Array | None = None, lift: Lift | None = None
+) -> Prior: ...
+def learn_prior_from_fits(W: Array, r2: Array, count: Array, norm: Array, n: int) -> Prior: ...
+def entry_range(samples: Payload, mask: Array | None, n: int, lift: Lift | None = None) -> Range: ...
+def complete(
+    components: Array,
+    samples: Payload,
+    mask: Array | None,
+    out: Array,
+    prior: Prior,
+    range: Range | None = None,
+    lift: Lift | None = None,
+    n_threads: int = 1,
+) -> None: ...
+def held_out_errors(
+    components: Array,
+    samples: Payload,
+    mask: Array | None,
+    prior: Prior,
+    reference: Array,
+    lift: Lift | None = None,
+    n_threads: int = 1,
+) -> npt.NDArray[np.float64]: ...
+def held_out_score(errors: Array) -> float: ...
 def find_infinite(samples: Payload, mask: Array | None, n: int, n_threads: int = 1) -> tuple[int, int] | None: ...
 def block_sums(
     components: Array, samples: Payload, mask: Array | None, C: Array | None, s: float, n_threads: int = 1

@@ -96,18 +96,18 @@ class Recoverer {
       tracker_.restart(basis_, std::move(rule));
   }
 
-  /// Fits of some samples to the result, from which all else about the inliers follows. The tracker
-  /// takes them over. None if the observer stops it.
+  /// What the samples say about the inliers of the result. The tracker takes over their fits. Empty
+  /// if the observer stops it.
   template <class Data, class Observer>
-  Fitted fits(const Data& data, Observer& observer) {
-    Fitted fitted = no_fits(basis_);
+  Evidence evidence(const Data& data, Observer& observer) {
+    Evidence found{no_fits(basis_), {}, {}};
     try {
-      fitted = fit_some(basis_, data, parallel(observer));
-      tracker_.set_recent_fits(fitted);
+      found = collect_evidence(basis_, data, parallel(observer));
+      tracker_.set_recent_fits(found.fits);
     } catch (const Stopped&) {
       status_ = Status::interrupted;
     }
-    return fitted;
+    return found;
   }
 
   FitKind kind() const {
@@ -362,7 +362,7 @@ Recovery<T> recover(const Data& samples, uword d, const RecoverOptions& options,
   Recoverer<Tracker<T>> fit(std::move(tracker), d + more, options);
   fit.run(data, observer);
   fit.hand_back(stream_rule);
-  Subspace<T> subspace(fit.basis(), fit.tracker().lift(), fit.fits(data, observer), fit.kind());
+  Subspace<T> subspace(fit.basis(), fit.tracker().lift(), fit.evidence(data, observer), fit.kind());
   Recovery<T> found{subspace.axes.components,  subspace.axes.mean, arma::Mat<T>(d, data.n_cols),
                     arma::Col<T>(data.n_cols), subspace,           fit.status(),
                     fit.estimated_angle(),     fit.history(),      fit.tracker()};

@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
+import numpy as np
+
 
 class PublishedAttributes:
     """Attributes of the object that `_current` returns, and of the report of the last `fit` inside it."""
@@ -55,3 +57,14 @@ class PublishedAttributes:
     def converged_(self) -> bool:
         """Whether the last `fit` converged."""
         return self._fit_report().status in ("converged", "noise_floor")
+
+
+def listed(features: Any, names: Any, most: int = 10) -> str:
+    """List some features by name, or by index with ranges."""
+    if names is not None:
+        shown = [repr(str(names[i])) for i in features]
+    else:
+        breaks = np.flatnonzero(np.diff(features) > 1) + 1
+        shown = [str(r[0]) if len(r) == 1 else f"{r[0]}-{r[-1]}" for r in np.split(np.asarray(features), breaks)]
+    more = [f"... ({len(features)} in all)"] if len(shown) > most else []
+    return ", ".join(shown[:most] + more)

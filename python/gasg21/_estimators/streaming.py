@@ -26,6 +26,7 @@ from gasg21._data.parameters import (
     seed_of,
 )
 from gasg21._data.samples import Array, Batch, Samples, check_samples, unchanged_on_error
+from gasg21._estimators.published import listed
 from gasg21._estimators.subspace import FitReport, Published, PublishedSubspace
 from gasg21._support.progress import Progress
 from gasg21.exceptions import ConvergenceWarning, DataQualityWarning, InvalidInputError
@@ -384,7 +385,7 @@ def _what_is_undetermined(doubts: dict[str, Any], names: Array | None) -> str:
     if doubts["hardly_observed"]:
         said.append(f"{_named(doubts['hardly_observed'], names)} observed in too few samples that lie near it")
     if doubts["blocks"]:
-        blocks = " and ".join(f"{{{_listed(block, names)}}}" for block in doubts["blocks"][:3])
+        blocks = " and ".join(f"{{{listed(block, names)}}}" for block in doubts["blocks"][:3])
         said.append(f"too few samples observe features of several of the blocks {blocks}")
     if not said and doubts["angle"] > 0:
         return "the observed entries leave one of its directions open"
@@ -393,18 +394,7 @@ def _what_is_undetermined(doubts: dict[str, Any], names: Array | None) -> str:
 
 def _named(features: list[int], names: Array | None) -> str:
     one = len(features) == 1
-    return f"{'feature' if one else 'features'} {_listed(features, names)} {'was' if one else 'were'}"
-
-
-def _listed(features: list[int], names: Array | None, most: int = 10) -> str:
-    """List some features by name, or by index with ranges."""
-    if names is not None:
-        shown = [repr(str(names[i])) for i in features]
-    else:
-        breaks = np.flatnonzero(np.diff(features) > 1) + 1
-        shown = [str(r[0]) if len(r) == 1 else f"{r[0]}-{r[-1]}" for r in np.split(np.asarray(features), breaks)]
-    more = [f"... ({len(features)} in all)"] if len(shown) > most else []
-    return ", ".join(shown[:most] + more)
+    return f"{'feature' if one else 'features'} {listed(features, names)} {'was' if one else 'were'}"
 
 
 # The parameters that `partial_fit` checks once the stream has started.

@@ -15,9 +15,10 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Outlier
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from gasg21 import _core
+from gasg21._algorithms import held_out
 from gasg21._data.parameters import n_threads
 from gasg21._data.samples import Array, Batch, Samples, TakesSamples, check_samples
-from gasg21._estimators.published import PublishedAttributes
+from gasg21._estimators.published import PublishedAttributes, listed
 from gasg21.exceptions import DataQualityWarning, InvalidInputError
 
 
@@ -273,6 +274,42 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
         """
         samples, subspace, threads = self._check_new(X, mask), self._current().subspace, n_threads(self.n_jobs)
         return _each_batch(samples, lambda batch: subspace.distances(batch.payload, batch.mask, threads))
+
+    def complete(self, X: Any, mask: Any = None) -> Array:
+        """Return X with its missing entries filled in; observed entries are kept.
+
+        A missing entry becomes its expectation, given the observed entries of its sample and how the inliers scatter
+        in the subspace. So weights that few entries determine are shrunk, and a sample needs only one observed entry.
+        On data without noise this is least squares.
+
+        Returns
+        -------
+        X_completed : ndarray of shape (n_samples, n_features)
+            Dense. NaN where nothing can be said: in samples without an observed entry, and in features that the fit
+            has never observed; of these it warns (`DataQualityWarning`).
+        """
+        samples, now = self._check_new(X, mask), self._current()
+        loss = self._weights_loss()
+        out = held_out.complete(now.subspace, samples, n_threads(self.n_jobs))
+        if loss != "l21":
+            by_weights = self._weights(samples) @ now.components + now.mean
+            held_out.replace_missing(out, samples, by_weights)
+        unseen = held_out.unseen(now.subspace)
+        if len(unseen):
+            names = listed(unseen, getattr(self, "feature_names_in_", None))
+            msg = f"no sample of the fit observes these features, so their missing entries stay NaN: {names}"
+            warnings.warn(msg, DataQualityWarning, stacklevel=2)
+        return out
+
+    def score(self, X: Any, y: None = None, mask: Any = None) -> float:
+        """How well entries are predicted from the others: 1 is perfect, 0 as good as the medians of the features.
+
+        Each observed entry is predicted once, from all other entries of its sample, as in `complete`. The score is 1
+        minus a robust mean, over the samples, of the relative squared errors, so outlying samples count little. It
+        chooses among models: ``GridSearchCV(GASG21(), {"n_components": range(1, 10)})``.
+        """
+        samples, subspace = self._check_new(X, mask), self._current().subspace
+        return held_out.score(subspace, samples, n_threads(self.n_jobs))
 
     def _margins(self, samples: Samples, subspace: _core.Subspace) -> Array:
         threads = n_threads(self.n_jobs)

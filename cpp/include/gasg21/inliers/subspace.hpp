@@ -1,4 +1,5 @@
-// A subspace with all that its fits say about the inliers: principal axes, decision, distances.
+// A subspace with all that its fits say about the inliers: principal axes, decision,
+// distances, and what to expect of missing entries.
 #pragma once
 
 #include <cmath>
@@ -10,7 +11,9 @@
 #include "gasg21/inliers/axes.hpp"
 #include "gasg21/inliers/decision.hpp"
 #include "gasg21/inliers/distances.hpp"
+#include "gasg21/inliers/evidence.hpp"
 #include "gasg21/inliers/fitted.hpp"
+#include "gasg21/inliers/weight_prior.hpp"
 #include "gasg21/support/config.hpp"
 #include "gasg21/support/median.hpp"
 
@@ -27,10 +30,15 @@ template <class T>
 class Subspace {
  public:
   /// U is n x d, orthonormal; of the lifted samples if there is a lift.
-  Subspace(arma::Mat<T> U, std::shared_ptr<const Lift<T>> lift, const Fitted& fits,
+  Subspace(arma::Mat<T> U, std::shared_ptr<const Lift<T>> lift, const Evidence& evidence,
            const FitKind& kind)
-      : U_(std::move(U)), lift_(std::move(lift)), in_sample_(kind.in_sample), unit_(unit_of(fits)) {
-    const Fitted scaled = in_own_units(fits);
+      : U_(std::move(U)),
+        lift_(std::move(lift)),
+        in_sample_(kind.in_sample),
+        unit_(unit_of(evidence.fits)),
+        prior_(evidence.prior.C.empty() ? learn_prior(evidence.fits) : evidence.prior),
+        range_(evidence.range) {
+    const Fitted scaled = in_own_units(evidence.fits);
     decision_ = decide(scaled, kind.exact);
     const arma::mat map = to_subspace(U_, lift_.get());
     distances_ = learn_distances(scaled, decision_, lift_ ? map : arma::mat());
@@ -55,6 +63,10 @@ class Subspace {
                                     : arma::datum::nan;
   }
   const Decision& decision() const { return decision_; }
+
+  /// For completion.
+  const WeightPrior& prior() const { return prior_; }
+  const EntryRange& range() const { return range_; }
 
   /// Below 0 for outliers, NaN for samples that tell nothing.
   arma::vec margins(const Fitted& fits) const {
@@ -91,6 +103,8 @@ class Subspace {
   std::shared_ptr<const Lift<T>> lift_;
   bool in_sample_;
   double unit_;  // of lengths
+  WeightPrior prior_;
+  EntryRange range_;
   PrincipalAxes<T> axes_;
   Decision decision_;
   Distances distances_;

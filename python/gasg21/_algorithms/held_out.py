@@ -1,0 +1,69 @@
+"""What a subspace says about entries that it does not see: completion and the score."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+
+from gasg21 import _core
+from gasg21._data.samples import Array, Samples
+
+_REFERENCE_ENTRIES = 2**22  # of the samples whose medians are the reference of the score
+
+
+def complete(subspace: _core.Subspace, samples: Samples, threads: int) -> Array:
+    """Return the samples, dense, with their missing entries filled in; observed entries are kept."""
+    basis, prior, lift = subspace.basis, subspace.prior, subspace.lift
+    seen = subspace.range if len(subspace.range[0]) else None
+    out = np.empty(samples.data.shape, np.result_type(samples.data.dtype, basis.dtype))
+    in_place = not sp.issparse(samples.data) and out.dtype == samples.dtype
+    if in_place:
+        out[...] = samples.data
+    for batch in samples.batches() if in_place else samples.pieces():
+        filled = out[batch.rows] if in_place else np.zeros(out[batch.rows].shape, samples.dtype)
+        _core.complete(basis, batch.payload, batch.mask, filled, prior, seen, lift, threads)
+        if not in_place:
+            observed, kept = samples.observed(batch.rows)
+            out[batch.rows] = np.where(observed, kept, filled)
+    return out
+
+
+def replace_missing(out: Array, samples: Samples, values: Array) -> None:
+    """Write `values`, where they are not NaN, to the missing entries of the samples in `out`."""
+    for batch in samples.pieces():
+        observed, _ = samples.observed(batch.rows)
+        some = values[batch.rows]
+        out[batch.rows] = np.where(observed | np.isnan(some), out[batch.rows], some)
+
+
+def score(subspace: _core.Subspace, samples: Samples, threads: int) -> float:
+    """Return 1 minus a robust mean, over the samples, of the relative errors of entries predicted from the others.
+
+    Each observed entry is predicted once, from all other entries of its sample. The errors are relative to the
+    distances from the coordinate-wise medians of the samples, so that fits with and without a centre compare.
+    """
+    basis, prior, lift, reference = subspace.basis, subspace.prior, subspace.lift, _medians(samples)
+    errors = [
+        _core.held_out_errors(basis, batch.payload, batch.mask, prior, reference, lift, threads)
+        for batch in samples.batches()
+    ]
+    return _core.held_out_score(np.concatenate(errors))
+
+
+def unseen(subspace: _core.Subspace) -> Array:
+    """Return the features that no sample of the fit observes."""
+    low, high, _ = subspace.range
+    return np.flatnonzero(low[: subspace.n_features] > high[: subspace.n_features])
+
+
+def _medians(samples: Samples) -> Array:
+    """Return the median of each feature over some of the samples; 0 if they are few, or never observe it."""
+    step = max(1, samples.n_samples * samples.n_features // _REFERENCE_ENTRIES)
+    if samples.n_samples // step < 10:  # medians of few samples are the samples
+        return np.zeros(samples.n_features)
+    some = samples.dense(slice(None, None, step))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a feature without an entry
+        return np.nan_to_num(np.nanmedian(some, axis=0).astype(np.float64))
