@@ -18,6 +18,14 @@ WHERE_MOTIONS = (
     "Hopkins 155 was not found: --data or GASG21_DATA must name the directory that holds "
     "hopkins155/<sequence>/<sequence>_truth.mat, as in http://www.vision.jhu.edu/data/hopkins155/"
 )
+WHERE_TABLES = (
+    "The tables with outliers were not found: --data or GASG21_DATA must name the directory that holds outliers/NAME.npz, with "
+    "`X` and `y`, 1 for an outlier, as in ADBench (https://github.com/Minqi824/ADBench)"
+)
+WHERE_HIGHWAY = (
+    "highway.npz was not found: --data or GASG21_DATA must name its directory. It holds `frames`, uint8 (frames, height, width), "
+    "of the sequence highway of CDnet 2012 (http://www.changedetection.net)"
+)
 
 
 class MissingData(Exception):
@@ -38,6 +46,24 @@ def motions(data: Path | None) -> list[Any]:
     if data is None or not root.is_dir():
         raise MissingData(WHERE_MOTIONS)
     return list(load_hopkins155(root))
+
+
+def outlier_tables(data: Path | None) -> list[tuple[str, Any, Any]]:
+    """Return name, samples and truth (True for an outlier) of each table with outliers."""
+    files = sorted(Path(data or "", "outliers").glob("*.npz"))
+    if data is None or not files:
+        raise MissingData(WHERE_TABLES)
+    tables = ((path.stem, np.load(path)) for path in files)
+    return [(name, table["X"].astype(float), table["y"].astype(bool)) for name, table in tables]
+
+
+def highway(data: Path | None) -> Any:
+    """Return the frames of a traffic video, one frame per row."""
+    path = Path(data or "", "highway.npz")
+    if data is None or not path.is_file():
+        raise MissingData(WHERE_HIGHWAY)
+    frames = np.load(path)["frames"]
+    return frames.reshape(len(frames), -1).astype(float)
 
 
 def with_outliers(sequence: Any, seed: int, share: float, scale: float) -> tuple[Any, Any]:
