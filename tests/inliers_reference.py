@@ -99,11 +99,11 @@ def lost_inliers(fits, n, C, s, share, seed=0):
 def count_below_gap(u, least):
     """Return how many of the sorted values are below the lowest gap that separates outliers."""
     m = len(u)
-    for first in (int(0.5 * m), int(0.4 * m)) if m >= 8 else ():
-        start = first // 2
-        for i in range(first, m - 1):
-            e, gap = np.mean(np.abs(u[start : i + 1] - u[first])), u[i + 1] - u[i]
-            if gap * (m - 1 - i) > 20 * e and gap > least * e:
+    for middle in (int(0.5 * m), int(0.4 * m)) if m >= 8 else ():
+        start = middle // 2
+        for i in range((m + 1) // 2 - 1, m - 1):
+            e, gap = np.mean(np.abs(u[start : i + 1] - u[middle])), u[i + 1] - u[i]
+            if gap * (m - 1 - i) > 20 * e and gap > max(least, min(1, 120 / m)) * e:
                 return i + 1
     return m
 

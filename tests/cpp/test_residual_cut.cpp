@@ -42,6 +42,18 @@ TEST_CASE("a gap ends the inliers, up to as many outliers as inliers") {
   }
 }
 
+TEST_CASE("the larger part is never above a gap") {
+  const auto found = find_cut(two_humps(390, 410, 8, 4), cut_of_all, true);
+  CHECK(found.cut > 8);
+}
+
+TEST_CASE("few samples need a wider gap") {
+  CHECK(cut_of_all.least_gap(50) == 1);
+  CHECK(cut_of_all.least_gap(160) == 0.75);
+  CHECK(cut_of_all.least_gap(1000) == 0.5);
+  CHECK(cut_of_cleaned.least_gap(1000) == 1);
+}
+
 TEST_CASE("the cut grows with a long tail, unless it may split") {
   const auto values = two_humps(400, 180, 8, 3);
   CHECK(find_cut(values, cut_of_all, false).cut > find_cut(values, cut_of_all, true).cut + 1);

@@ -21,6 +21,9 @@ struct ResidualCut {
 /// mean deviations.
 struct CutRule {
   double deviations, gap;
+
+  /// Few samples leave wider gaps where their features take few values.
+  double least_gap(double m) const { return std::max(gap, std::min(1.0, 120 / m)); }
 };
 /// Where random directions were removed before, the values are those of inliers almost alone.
 inline constexpr CutRule cut_of_cleaned{3.09, 1}, cut_of_all{2.33, 0.5};
@@ -28,19 +31,19 @@ inline constexpr CutRule cut_of_cleaned{3.09, 1}, cut_of_all{2.33, 0.5};
 namespace detail {
 
 /// How many of the sorted values lie below the lowest gap that separates outliers; all of them if
-/// there is none. In an exponential tail of mean e, gap times number above is about e. The search
-/// begins at the median, then, for as many outliers as inliers, at a lower value; e is the mean
-/// deviation from there, over values from half its rank on.
+/// there is none. Outliers are never more than half. In an exponential tail of mean e, gap times
+/// number above is about e. Here e is the mean deviation from the median, over values from the
+/// lower quartile on; then, for about as many outliers as inliers, from a lower value instead.
 inline std::size_t count_below_gap(const std::vector<double>& sorted, double least_gap) {
   constexpr double improbable = 20;
   const std::size_t m = sorted.size();
   if (m < 8) return m;
   for (const double share : {0.5, 0.4}) {
-    const auto first = std::size_t(share * double(m)), from = first / 2;
+    const auto middle = std::size_t(share * double(m)), from = middle / 2;
     double sum = 0;
     for (std::size_t i = from; i + 1 < m; ++i) {
-      sum += std::abs(sorted[i] - sorted[first]);
-      if (i < first) continue;
+      sum += std::abs(sorted[i] - sorted[middle]);
+      if (2 * (i + 1) < m) continue;
       const double e = sum / double(i - from + 1), gap = sorted[i + 1] - sorted[i];
       if (gap * double(m - 1 - i) > improbable * e && gap > least_gap * e) return i + 1;
     }
@@ -94,7 +97,8 @@ inline double raised(const std::vector<double>& sorted, double cut, double devia
 inline ResidualCut find_cut(std::vector<double> values, const CutRule& rule, bool may_split) {
   std::sort(values.begin(), values.end());
   const std::size_t all = values.size();
-  const std::size_t below = may_split ? detail::count_below_gap(values, rule.gap) : all;
+  const std::size_t below =
+      may_split ? detail::count_below_gap(values, rule.least_gap(double(all))) : all;
   const double gap = below < all ? (values[below - 1] + values[below]) / 2
                                  : std::numeric_limits<double>::infinity();
   values.resize(below);
