@@ -105,6 +105,7 @@ TEST_CASE("what tells nothing has no margin and changes nothing") {
   const Fitted fitted = made_fits(options, 11);
   Fitted more = fitted;
   more.W.insert_cols(500, 3);
+  more.W.cols(500, 502).fill(quiet_nan<double>);
   more.r2.insert_rows(500, 3);
   more.count.insert_rows(500, arma::vec{0, 3, 50});
   more.norm.insert_rows(500, arma::vec{1, 1, 0});
@@ -150,6 +151,13 @@ TEST_CASE("too few fits decide nothing: all pass") {
   CHECK(found.explains_too_little);
   CHECK(found.C.empty());
   CHECK(found.margins(fitted, true).min() == arma::datum::inf);
+}
+
+TEST_CASE("samples that are all orthogonal to the basis decide nothing") {
+  Fitted fitted = made_fits({}, 17);
+  fitted.W.zeros();
+  fitted.r2.ones();
+  CHECK(decide(fitted, 0).C.empty());
 }
 
 TEST_CASE("wrong arguments are refused") {

@@ -124,7 +124,8 @@ class Judge {
   }
 
   Decision decide() {
-    if (telling_.size() <= d_ + 1) return result_;
+    const auto has_weights = [&](uword j) { return fitted_.r2[j] < 1; };
+    if (telling_.size() <= d_ + 1 || select(has_weights).empty()) return result_;
     believe();
     place_cut();
     if (result_.believed) result_.excuses = may_excuse();

@@ -95,10 +95,12 @@ class Mixture {
 /// The fits as the polish has them, to weigh them by Tyler's estimator.
 inline SampleFits<double> to_weigh(const Fitted& fitted) {
   SampleFits<double> fits(fitted.W.n_rows, fitted.W.n_cols);
-  fits.W = fitted.W;
-  fits.r2 = fitted.r2;
-  for (uword j = 0; j < fitted.W.n_cols; ++j)
-    fits.count[j] = tells(fitted, j) ? fitted.count[j] : 0;
+  for (uword j = 0; j < fitted.W.n_cols; ++j) {
+    if (!tells(fitted, j)) continue;  // its weights may be NaN
+    fits.W.col(j) = fitted.W.col(j);
+    fits.r2[j] = fitted.r2[j];
+    fits.count[j] = fitted.count[j];
+  }
   return fits;
 }
 

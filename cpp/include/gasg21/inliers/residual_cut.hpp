@@ -7,9 +7,6 @@
 #include <limits>
 #include <vector>
 
-#include "gasg21/support/config.hpp"
-#include "gasg21/support/median.hpp"
-
 namespace gasg21 {
 
 /// The centre of the inliers' values, and the value at which they end.
