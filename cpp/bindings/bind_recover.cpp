@@ -36,10 +36,10 @@ struct Prepared {
   std::unique_ptr<Lift<T>> lift;
   AnyView<T> view;
 
-  Prepared(const AnyView<T>& raw, bool center) : samples(raw), view(raw) {
+  Prepared(const AnyView<T>& raw, bool center, bool scaled) : samples(raw), view(raw) {
     if (!center) return;
     const py::gil_scoped_release nogil;
-    lift = std::make_unique<Lift<T>>(choose_lift<T>(raw));
+    lift = std::make_unique<Lift<T>>(choose_lift<T>(raw, constant_share(scaled)));
     view = lifted(raw, *lift);
   }
   uword more() const { return lift ? 1 : 0; }  // dimensions that the lift adds
@@ -95,7 +95,7 @@ py::dict recover_in(const py::object& samples, const py::object& mask, uword n, 
                     const TrackerChoice& choice, const RecoverOptions& options, bool rotate,
                     py::object progress) {
   using Core = typename PyTracker<T>::Core;
-  const Prepared<T> data(as_view<T>(samples, mask, n), options.center);
+  const Prepared<T> data(as_view<T>(samples, mask, n), options.center, choice.metric.scaled());
   const uword working = std::max(d, options.working_components);
   Watch watch(std::move(progress), double(n * (working + 1)));
   Recoverer<Core> fit(make_tracker<T>(data, working, choice.rule, choice, watch), d + data.more(),
@@ -142,7 +142,7 @@ py::object start_any(const py::object& samples, const py::object& mask, uword n,
     using T = decltype(zero);
     Watch watch;
     auto tracker = std::make_unique<PyTracker<T>>(make_tracker<T>(
-        Prepared<T>(as_view<T>(samples, mask, n), center), d, choice.rule, choice, watch));
+        Prepared<T>(as_view<T>(samples, mask, n), center, choice.metric.scaled()), d, choice.rule, choice, watch));
     watch.finish();
     return py::cast(std::move(tracker));
   });
@@ -152,7 +152,7 @@ uword choose_any(const py::object& samples, const py::object& mask, uword n, boo
                  std::uint64_t seed, unsigned n_threads) {
   return in_precision_of(values_of(samples), [&](auto zero) {
     using T = decltype(zero);
-    const Prepared<T> data(as_view<T>(samples, mask, n), center);
+    const Prepared<T> data(as_view<T>(samples, mask, n), center, true);
     RecoverOptions options;
     options.seed = seed;
     options.n_threads = n_threads;

@@ -119,6 +119,8 @@ void bind_subspace_in(py::module_& m, const char* name) {
                              [](Class& self) { return self.get().decision().flagged; })
       .def_property_readonly("explains_too_little",
                              [](Class& self) { return self.get().decision().explains_too_little; })
+      .def_property_readonly("decides",
+                             [](Class& self) { return !self.get().decision().C.empty(); })
       .def_property_readonly("is_exact", [](Class& self) { return self.get().decision().exact > 0; })
       .def_property_readonly("prior", [](Class& self) { return to_tuple(self.get().prior()); })
       .def_property_readonly("range", [](Class& self) { return to_tuple(self.get().range()); })

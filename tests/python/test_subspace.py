@@ -60,10 +60,14 @@ def test_scores_run_from_perfect_to_orthogonal(clean):
 
 
 def test_the_ladder_of_scores(problem):
-    model = GASG21(3, random_state=0).fit(problem.data)
-    scores, decision = model.score_samples(problem.data), model.decision_function(problem.data)
-    np.testing.assert_array_equal(decision, scores - model.offset_)
-    np.testing.assert_array_equal(model.predict(problem.data), np.where(decision >= 0, 1, -1))
+    for contamination in (0.2, "auto"):
+        model = GASG21(3, contamination=contamination, random_state=0).fit(problem.data)
+        scores, decision = model.score_samples(problem.data), model.decision_function(problem.data)
+        np.testing.assert_array_equal(model.predict(problem.data), np.where(decision >= 0, 1, -1))
+        if contamination == "auto":  # the border depends on the length of the sample
+            assert np.isnan(model.offset_)
+        else:
+            np.testing.assert_array_equal(decision, scores - model.offset_)
 
 
 @pytest.mark.parametrize("outliers", [0.0, 0.3, 0.7])

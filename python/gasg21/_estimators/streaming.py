@@ -21,7 +21,6 @@ from gasg21._data.parameters import (
     core_metric,
     core_rule,
     n_threads,
-    null_offset,
     progress_bar,
     seed_of,
 )
@@ -334,19 +333,14 @@ class StreamingSubspace(PublishedSubspace):
         self, tracker: _core.Tracker, report: FitReport | None, subspace: _core.Subspace | None = None
     ) -> Published:
         tracked, counters, step_size, level = tracker.published(not self._is_paper())
-        subspace = subspace or tracked
-        published = Published(subspace, counters, step_size, level, report)
-        if not self.center and subspace.n_features - subspace.n_components == 1:
-            # One residual dimension leaves no law of residuals to learn.
-            return replace(published, offset=null_offset(subspace.n_features, subspace.n_components))
-        return published
+        return Published(subspace or tracked, counters, step_size, level, report)
 
     def _with_offset(self, published: Published, scores: Array) -> Published:
         """Put the offset where the share `contamination` of the scores lies below it, unless it is "auto"."""
         scores = _finite(scores)
         if self._auto_offset() or not len(scores):
             return published
-        return replace(published, offset=float(np.percentile(scores, 100 * float(self.contamination))))
+        return replace(published, contamination=float(np.percentile(scores, 100 * float(self.contamination))))
 
     def _warn_of_offset(self, samples: Samples, batch: Batch) -> None:
         if self.center or self._is_paper() or samples.n_samples < _FEWEST_TO_CENTER:

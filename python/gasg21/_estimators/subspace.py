@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from gasg21 import _core
 from gasg21._algorithms import held_out
-from gasg21._data.parameters import n_threads
+from gasg21._data.parameters import n_threads, null_offset
 from gasg21._data.samples import Array, Batch, Samples, TakesSamples, check_samples
 from gasg21._estimators.published import PublishedAttributes, listed
 from gasg21.exceptions import DataQualityWarning, InvalidInputError
@@ -173,7 +173,22 @@ class Published:
     step_size: float
     level: int
     report: FitReport | None  # None: no `fit` yet
-    offset: float | None = None  # None: the subspace decides about outliers
+    contamination: float | None = None  # offset that a numeric contamination asks for; None: "auto"
+
+    @cached_property
+    def offset(self) -> float | None:
+        """Offset of `score_samples`; None: the subspace decides about outliers.
+
+        Where there is nothing to learn from, because few samples have come or the residual has one dimension, an
+        outlier is what is as far from the subspace as a random direction.
+        """
+        if self.contamination is not None:
+            return self.contamination
+        subspace, lifted = self.subspace, int(self.subspace.lift is not None)
+        if subspace.n_features - subspace.n_components > 1 and subspace.decides:
+            return None
+        entries = self.counters["entries_used"] / max(self.counters["n_used"], 1)
+        return null_offset(entries, subspace.n_components + lifted)
 
     @cached_property
     def components(self) -> Array:
@@ -190,7 +205,7 @@ class Published:
     def doubt_about_decisions(self) -> str | None:
         """Say why decisions about outliers may mislead; None if nothing speaks against them."""
         subspace = self.subspace
-        if self.offset is not None:
+        if self.offset is not None or self.report is None or subspace.is_exact:  # exact inliers leave no doubt
             return None
         if subspace.explains_too_little:
             return (
@@ -202,7 +217,7 @@ class Published:
                 f"{subspace.flagged:.0%} of the samples are called outliers, more than half. The subspace may belong "
                 "to a minority; contamination= sets the share."
             )
-        if subspace.flagged == 0 and not subspace.is_exact:
+        if subspace.flagged == 0:
             return (
                 "no sample is called an outlier: none stands out. If there are outliers, they look like inliers; "
                 "contamination= sets the share."

@@ -2,6 +2,7 @@
 // distances, and what to expect of missing entries.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <utility>
@@ -87,8 +88,10 @@ class Subspace {
     return std::isfinite(typical) ? std::ldexp(1.0, std::ilogb(typical)) : 1;
   }
 
+  /// Lengths in these units, within bounds whose squares are finite.
   Fitted in_own_units(Fitted fits) const {
-    fits.norm /= unit_;
+    for (double& norm : fits.norm)
+      if (norm > 0) norm = std::clamp(norm / unit_, 1e-100, 1e100);
     return fits;
   }
 

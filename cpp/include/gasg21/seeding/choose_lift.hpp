@@ -19,9 +19,6 @@ namespace detail {
 // The centre is taken from about this many entries, and from at least and at most so many samples.
 inline constexpr double centred_entries = 4e6;
 inline constexpr double fewest_centred = 200, most_centred = 20000;
-// The constant over the typical length of a centred sample. Values from 0.03 to 0.3 give the same
-// accuracy; at 1 the constant itself is taken for the subspace.
-inline constexpr double constant_share = 0.1;
 
 /// Some samples for the centre, evenly spaced.
 template <class Data>
@@ -73,15 +70,20 @@ double offset_ratio(const Data& data) {
   return std::sqrt(arma::dot(centre, centre)) * (largest / spread);
 }
 
+/// The constant over the typical length of a centred sample. With the scaled metric, values from
+/// 0.03 to 0.3 give the same accuracy, and small ones are more robust. The canonical metric needs a
+/// well-conditioned lift.
+inline double constant_share(bool scaled) { return scaled ? 0.1 : 0.5; }
+
 /// The lift of a data set, from some of its samples: about the medians of the coordinates, with a
-/// constant of a tenth of the typical distance from there. The centre need not lie on the affine
-/// subspace; a good one only makes the lifted samples well conditioned.
+/// constant that is this share of the typical distance from there. The centre need not lie on the
+/// affine subspace; a good one only makes the lifted samples well conditioned.
 template <class T, class Data>
-Lift<T> choose_lift(const Data& data) {
+Lift<T> choose_lift(const Data& data, double share = constant_share(true)) {
   const auto some = detail::samples_for_centre(data);
   Lift<T> lift{coordinate_medians<T>(some), T(0)};
   const T spread = median_length<T>(SubsetView<Data>(lifted(data, lift), some.columns));
-  const T constant = T(detail::constant_share) * spread;
+  const T constant = T(share) * spread;
   const bool usable = constant > T(0) && constant <= std::numeric_limits<T>::max();
   lift.constant = usable ? constant : T(1);  // samples that are all alike have no spread
   return lift;
