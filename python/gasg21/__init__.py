@@ -5,6 +5,7 @@ from gasg21._core import __version__
 from gasg21._estimators.gasg21 import GASG21
 from gasg21._estimators.grasta import GRASTA
 from gasg21._estimators.grouse import GROUSE
+from gasg21._estimators.imputer import SubspaceImputer
 from gasg21._estimators.kgasg21 import KGASG21
 from gasg21._support.embedding import get_cmake_dir, get_include
 
@@ -13,6 +14,7 @@ __all__ = [
     "GRASTA",
     "GROUSE",
     "KGASG21",
+    "SubspaceImputer",
     "__version__",
     "baselines",
     "blocks",

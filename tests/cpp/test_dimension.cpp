@@ -51,6 +51,18 @@ TEST_CASE("there are no more dimensions than the data can have") {
   CHECK(chosen(Problem<double>(50, 400, 4, 0, 0, 0, 3).X, options) <= 2);
 }
 
+TEST_CASE("few observed entries carry few dimensions") {
+  using gasg21::detail::carried;
+  CHECK(carried(30, 30) == doctest::Approx(30));
+  CHECK(carried(21, 30) == doctest::Approx(10.5));
+  CHECK(carried(10, 1000) == doctest::Approx(5));
+  // Nothing but noise: without the bound many dimensions would follow it.
+  const Problem<double> noise(30, 400, 1, 1, 0.4, 0, 6);
+  CHECK(chosen(noise.X) <= 9);
+  const Problem<double> sparse(200, 2000, 3, 0.2, 0.9, 0, 7);
+  CHECK(chosen(sparse.X) == 3);
+}
+
 TEST_CASE("the number of threads does not matter, nor do samples beyond those looked at") {
   const Problem<double> p(40, 300, 3, 0.3, 0.2, 0.01, 4);
   DimensionOptions options;

@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from gasg21 import GASG21, GRASTA, GROUSE, KGASG21
+from gasg21 import GASG21, GRASTA, GROUSE, KGASG21, SubspaceImputer
 from gasg21.baselines import FMS, PCA, REAPER, TME, OutlierPursuit, RobustMD, SphericalPCA
 
 BASELINES = [PCA(), SphericalPCA(), REAPER(), FMS(), TME(), OutlierPursuit(), RobustMD(max_iter=300)]
@@ -19,6 +19,7 @@ BASELINES = [PCA(), SphericalPCA(), REAPER(), FMS(), TME(), OutlierPursuit(), Ro
         GROUSE(step_size="greedy"),
         GRASTA(),
         KGASG21(),
+        SubspaceImputer(),
         *BASELINES,
     ]
 )

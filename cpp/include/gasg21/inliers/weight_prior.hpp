@@ -24,7 +24,7 @@ namespace gasg21 {
 struct PriorOptions {
   uword samples = 200;        // about how many to look at ...
   uword per_dimension = 25;   // ... or so many per dimension, if that is more
-  double most_work = 2e7;     // multiply-adds of one look; 50 samples are always affordable
+  double most_work = 2e7;     // multiply-adds of one look or step; 50 samples are always affordable
   int first_steps = 40;       // of EM, at most
   int later_steps = 3;        // after each estimate of the coordinates' noise
   int noise_estimates = 2;    // 0 = the noise is the same in all coordinates
@@ -105,7 +105,8 @@ class PriorLearner {
 
  private:
   uword number_of_samples(const arma::Mat<T>& U) const {
-    const double each = double(U.n_elem) * double(U.n_cols);
+    const double d = double(U.n_cols);
+    const double each = std::max(double(U.n_elem) * d, 4 * d * d * d);  // a look, a step of EM
     const double affordable = std::max(options_.most_work / each, 50.0);
     const uword wanted = std::max(options_.samples, options_.per_dimension * U.n_cols);
     return uword(std::min(double(wanted), affordable));

@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
+#include <optional>
 #include <vector>
 
+#include "gasg21/data/held_out.hpp"
 #include "gasg21/data/views.hpp"
 #include "gasg21/metric.hpp"
 #include "gasg21/polish/polisher.hpp"
@@ -34,38 +35,50 @@ struct DimensionOptions {
 
 namespace detail {
 
-/// The residuals of a robust fit with d dimensions; empty if no sample can be used.
+/// A robust fit with d dimensions; nullopt if no sample can be used.
 template <class T, class Data, class Observer>
-std::vector<double> robust_residuals(const Data& data, uword d, const DimensionOptions& options,
-                                     Observer& observer) {
+std::optional<Polisher<T>> robust_fit(const Data& data, uword d, const DimensionOptions& options,
+                                      Observer& observer) {
   Tracker<T> tracker(data.n_rows, d, AdaptiveStep(AdaptiveStepOptions::defaults(true, false)),
                      options.seed);
   for (uword pass = 0; pass < options.stream_passes; ++pass)
     if (run(tracker, data, tracker.random().permutation(data.n_cols),
             [&](const StepReport&) { return observer.poll(); }))
       throw Stopped{};
-  if (tracker.counters().used() == 0) return {};
+  if (tracker.counters().used() == 0) return std::nullopt;
   Polisher<T> polisher(tracker.basis(), data.n_cols);
   const Parallel parallel(options.n_threads, [&] { return observer.poll(); });
   for (uword pass = 0; pass < options.polish_passes; ++pass) polisher.pass(data, parallel);
   polisher.fit(data, parallel);
-  return polisher.residuals();
+  return polisher;
 }
 
 /// Mean log residual of a fit with d dimensions, over what a random direction would leave; NaN if
 /// no sample can be used.
-template <class T, class Data, class Observer>
-double mean_log_residual(const Data& data, uword d, const DimensionOptions& options,
-                         Observer& observer) {
-  const double observed = observed_per_sample<T>(data), dimension = double(d);
+inline double mean_log_residual(const std::vector<double>& residuals, double observed, uword d,
+                                double least) {
+  const double dimension = double(d);
   const double random = observed > dimension ? std::sqrt(1 - dimension / observed) : 1.0;
   double sum = 0, count = 0;
-  for (const double r : robust_residuals<T>(data, d, options, observer)) {
+  for (const double r : residuals) {
     if (std::isnan(r)) continue;
-    sum += std::log(std::clamp(r / random, options.least, 1.0));
+    sum += std::log(std::clamp(r / random, least, 1.0));
     ++count;
   }
   return sum / count;
+}
+
+/// How many dimensions N of n entries carry: half of them; more where little is missing, as long as
+/// that raises the noise of a weight, (n - d) / (N - d) for random directions, by a quarter at
+/// most.
+inline double carried(double N, double n) { return std::max(N / 2, 0.25 * n * N / (1.25 * n - N)); }
+
+/// Entries to hold out of some columns of a data set, by the numbers of these columns in it.
+template <class Data>
+HeldOut in_all(const HeldOut& held_out, const SubsetView<Data>& some) {
+  HeldOut found;
+  for (const auto& [j, rows] : held_out.rows) found.rows.emplace(some.columns[j], rows);
+  return found;
 }
 
 /// The last dimension that brings more than a share of the whole drop; 1 if there is none.
@@ -85,24 +98,35 @@ inline uword last_useful(const std::vector<double>& levels, double share) {
 
 }  // namespace detail
 
-/// The last dimension that lowers the mean log residual by more than a twentieth of the whole drop.
-/// Tries 1, 2, ... on some of the samples until several dimensions in a row bring nothing. Throws
-/// Stopped if the observer stops it.
+/// The last dimension that lowers the mean log residual by more than a twentieth of the whole drop,
+/// and whose fit predicts entries that it did not see: more dimensions than the observed entries
+/// carry would only follow their noise. Tries 1, 2, ... on some of the samples until several
+/// dimensions in a row bring nothing. Throws Stopped if the observer stops it.
 template <class T, class Data, class Observer>
 uword choose_dimension(const Data& data, const DimensionOptions& options, Observer& observer) {
   require(data.n_rows >= 2, "n_features=", data.n_rows, ": at least 2 are needed for a subspace");
   const auto some = about(data, options.n_samples);
-  std::vector<double> levels{0.0};  // mean log residual without a subspace
-  const double most = std::min({double(data.n_rows) - 1, double(data.n_cols) - 1,
-                                observed_per_sample<T>(data) - 2, double(options.most)});
+  const double observed = observed_per_sample<T>(data);
+  const double n = double(data.n_rows);
+  const double most = std::min({n - 1, double(data.n_cols) - 1, observed - 2,
+                                detail::carried(observed, n), double(options.most)});
+  std::vector<double> levels{0.0};      // mean log residual without a subspace
+  std::vector<bool> predicting{false};  // whether the fit passes the self-check
   uword best = 1;
   for (uword d = 1; double(d) <= most; ++d) {
-    const double level = detail::mean_log_residual<T>(some, d, options, observer);
-    if (std::isnan(level)) break;
-    levels.push_back(level);
+    const HeldOut held_out = hold_out<T>(some, d, options.seed);
+    const HeldOut hidden = detail::in_all(held_out, some);
+    const Data visible = without(data, hidden);
+    const auto fit =
+        detail::robust_fit<T>(SubsetView<Data>(visible, some.columns), d, options, observer);
+    if (!fit) break;
+    levels.push_back(detail::mean_log_residual(fit->residuals(), observed, d, options.least));
+    if (std::isnan(levels.back())) break;
+    predicting.push_back(predicts(fit->basis(), some, held_out));
     best = detail::last_useful(levels, options.drop);
     if (d >= best + options.patience) break;
   }
+  while (best > 1 && !predicting[best]) --best;
   return best;
 }
 

@@ -1,0 +1,171 @@
+"""SubspaceImputer: missing entries from a robust subspace, as a step of a pipeline."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from gasg21._algorithms import held_out
+from gasg21._data.parameters import n_threads, seed_of
+from gasg21._data.samples import Array, Samples, TakesSamples, check_samples, unchanged_on_error
+from gasg21._estimators.gasg21 import GASG21
+from gasg21.exceptions import ConvergenceWarning, DataQualityWarning
+
+_CANDIDATES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 17, 20, 24, 29, 35, 42, 50)  # dimensions that "auto" tries
+_PATIENCE = 2  # candidates without a better score before it gives up
+_FEWEST = 20  # samples from which "auto" can hold some out
+
+
+class SubspaceImputer(
+    TakesSamples,
+    OneToOneFeatureMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
+    """Fill in missing entries from the subspace of the good samples, however bad the others are.
+
+    Fits a `GASG21`, and learns how its inliers scatter in the subspace and how large their noise is, feature by
+    feature. A missing entry becomes its expectation given the observed entries of its sample. So a sample with a
+    single observed entry has an answer, too, and a filled entry goes at most a quarter of the feature's range beyond
+    the values that the fit has seen, unless the data is free of noise or the sample is larger than all of the fit.
+    Observed entries are kept, also those of outlying samples.
+
+    Parameters
+    ----------
+    n_components : int or "auto"
+        Dimension of the subspace. "auto" tries some up to 50 on three quarters of the samples, and takes the one that
+        best predicts entries of the others. This is usually more than ``GASG21(n_components="auto")`` chooses, since
+        shrinkage makes superfluous dimensions harmless.
+    max_passes, tol, on_bad, absent, random_state, n_jobs
+        As in `GASG21`.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components_, n_features)
+        Orthonormal basis of the subspace.
+    n_components_ : int
+        Its dimension.
+    scores_ : dict
+        The score of each dimension that "auto" has tried: 1 is perfect, 0 as good as the medians of the features.
+    n_features_in_ : int
+        Number of features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gasg21 import SubspaceImputer
+    >>> from gasg21.datasets import make_low_rank
+    >>> data = make_low_rank(600, 50, 4, outlier_fraction=0.3, random_state=0)
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.where(rng.random(data.data.shape) < 0.3, np.nan, data.data)
+    >>> filled = SubspaceImputer(random_state=0).fit_transform(X)
+    >>> bool(np.abs(filled - data.data)[data.inlier].max() < 1e-6)
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int | str = "auto",
+        *,
+        max_passes: int = 20,
+        tol: float = 1e-6,
+        on_bad: str = "raise",
+        absent: str = "missing",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.max_passes = max_passes
+        self.tol = tol
+        self.on_bad = on_bad
+        self.absent = absent
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: None = None, mask: Any = None) -> SubspaceImputer:
+        """Fit the subspace, and learn what to expect of its samples.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            NaN is missing. The stored entries of a sparse matrix are the observed ones.
+        y : ignored
+        mask : bool array of the shape of X, optional
+            True = observed.
+        """
+        with unchanged_on_error(self):
+            samples = check_samples(self, X, mask, reset=True)
+            seed = seed_of(self.random_state)
+            self.scores_: dict[int, float] = {}
+            chosen = self.n_components
+            if isinstance(chosen, str) and chosen == "auto" and samples.n_samples >= _FEWEST:
+                chosen = self._choose(samples, seed)
+            self.components_ = self._fit_subspace(samples, chosen, seed)
+            self.n_components_ = len(self.components_)
+            self._known = held_out.learn(self.components_, samples)
+        self._warn_of_unseen()
+        return self
+
+    def transform(self, X: Any, mask: Any = None) -> Array:
+        """Return X, dense, with its missing entries filled in.
+
+        Entries of features that the fit has never observed stay NaN, and so do samples without any observed entry.
+        """
+        check_is_fitted(self)
+        samples = check_samples(self, X, mask, reset=False, dtype=self.components_.dtype)
+        return held_out.complete(self.components_, samples, self._known, n_threads(self.n_jobs))
+
+    def fit_transform(self, X: Any, y: None = None, mask: Any = None) -> Array:
+        """Fit, and fill in the missing entries of the same samples."""
+        return self.fit(X, y, mask=mask).transform(X, mask=mask)
+
+    def _fit_subspace(self, samples: Samples, d: int | str, seed: int) -> Array:
+        model = GASG21(
+            d,
+            max_passes=self.max_passes,
+            tol=self.tol,
+            on_bad=self.on_bad,
+            absent=self.absent,
+            random_state=seed,
+            n_jobs=self.n_jobs,
+        )
+        with warnings.catch_warnings():
+            # Shrinkage makes directions harmless that the data does not determine.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return model.fit(samples.data, mask=samples.mask).components_
+
+    def _choose(self, samples: Samples, seed: int) -> int:
+        """Return the dimension that best predicts entries of samples that were not fitted."""
+        held = np.random.default_rng(seed).permutation(samples.n_samples) < samples.n_samples // 4
+        fitted, rest = _some(samples, ~held), _some(samples, held)
+        best = 1
+        for tried, d in enumerate(d for d in _CANDIDATES if d < samples.n_features):
+            components = self._fit_subspace(fitted, d, seed)
+            known = held_out.learn(components, fitted)
+            self.scores_[d] = held_out.score(components, rest, known, n_threads(self.n_jobs))
+            if self.scores_[d] > self.scores_[best]:
+                best = d
+            elif tried - _CANDIDATES.index(best) >= _PATIENCE:
+                break
+        return best
+
+    def _warn_of_unseen(self) -> None:
+        assert self._known.range is not None
+        low, high, _ = self._known.range
+        unseen = np.flatnonzero(low > high)
+        if len(unseen) == 0:
+            return
+        all_names = getattr(self, "feature_names_in_", range(self.n_features_in_))
+        names = ", ".join(str(all_names[i]) for i in unseen[:10])
+        more = f" and {len(unseen) - 10} more" if len(unseen) > 10 else ""
+        msg = f"no sample observes these features: {names}{more}. Their missing entries stay NaN."
+        warnings.warn(msg, DataQualityWarning, stacklevel=3)
+
+
+def _some(samples: Samples, rows: Array) -> Samples:
+    return replace(samples, data=samples.data[rows], mask=None if samples.mask is None else samples.mask[rows])
