@@ -49,10 +49,10 @@ def learn_prior(U, X, *, steps=60, later_steps=3, noise_estimates=2, least_noise
 def conditional_mean(U, x, prior):
     """Return x with its missing entries as E[x | observed], x ~ N(0, U C U' + s N)."""
     C, s, noise = prior
-    O = ~np.isnan(x)
+    seen = ~np.isnan(x)
     signal = U @ C @ U.T
     S = signal + s * np.diag(noise)
-    return np.where(O, x, signal[:, O] @ np.linalg.solve(S[np.ix_(O, O)], x[O]))
+    return np.where(seen, x, signal[:, seen] @ np.linalg.solve(S[np.ix_(seen, seen)], x[seen]))
 
 
 def held_out_error(U, x, prior, reference):

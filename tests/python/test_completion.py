@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from tests import completion_reference as reference
 
 from gasg21 import GASG21, SubspaceImputer, _core
 from gasg21._algorithms import held_out
 from gasg21._data.samples import Samples
 from gasg21.datasets import make_low_rank
+from tests import completion_reference as reference
 
 FLOAT = np.dtype(np.float64)
 

@@ -17,6 +17,7 @@ from gasg21._estimators.gasg21 import GASG21
 from gasg21.exceptions import ConvergenceWarning, DataQualityWarning
 
 _CANDIDATES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 17, 20, 24, 29, 35, 42, 50)  # dimensions that "auto" tries
+_GAIN = 0.99  # a larger dimension must lower the error to this share of it
 _PATIENCE = 2  # candidates without a better score before it gives up
 _FEWEST = 20  # samples from which "auto" can hold some out
 
@@ -148,7 +149,7 @@ class SubspaceImputer(
             components = self._fit_subspace(fitted, d, seed)
             known = held_out.learn(components, fitted)
             self.scores_[d] = held_out.score(components, rest, known, n_threads(self.n_jobs))
-            if self.scores_[d] > self.scores_[best]:
+            if 1 - self.scores_[d] < _GAIN * (1 - self.scores_[best]):
                 best = d
             elif tried - _CANDIDATES.index(best) >= _PATIENCE:
                 break

@@ -177,7 +177,7 @@ class Completer {
     if (range_.low.empty()) return free;
     const double beyond = margin * (range_.high[i] - range_.low[i]);
     const double low = range_.low[i] - beyond, high = range_.high[i] + beyond;
-    const double scale = std::max(1.0, largest);
+    const double scale = largest > 1 + 1e-9 ? largest : 1;  // not by rounding
     return T(std::clamp(double(free), std::min(low, low * scale), std::max(high, high * scale)));
   }
 
