@@ -119,6 +119,7 @@ py::dict recover_in(const py::object& samples, const py::object& mask, uword n, 
   found["history"] = to_list(fit.history());
   found["doubts"] = to_dict(fit.doubts().determined);
   found["doubts"]["other"] = fit.doubts().other.nearer;
+  found["doubts"]["bent"] = fit.doubts().other.bent;
   return found;
 }
 

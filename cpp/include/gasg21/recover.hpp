@@ -118,7 +118,10 @@ class Recoverer {
   /// n x d, in no particular coordinates.
   const arma::Mat<T>& basis() const { return basis_; }
   Status status() const { return status_; }
-  double estimated_angle() const { return std::max(estimated_angle_, doubts_.determined.angle); }
+  double estimated_angle() const {
+    return std::max({estimated_angle_, doubts_.determined.angle,
+                     doubts_.other.bent ? doubts_.other.angle : 0.0});
+  }
   const std::vector<PassRecord>& history() const { return history_; }
   const Doubts& doubts() const { return doubts_; }
   Tracker& tracker() { return tracker_; }
@@ -188,7 +191,7 @@ class Recoverer {
       status_ = Status::undetermined;
       return;
     }
-    doubts_.other = find_other_answer(basis_, data, options_.seed, threads);
+    doubts_.other = find_other_answer(basis_, data, estimated_angle_, options_.seed, threads);
     if (doubts_.other.is_as_good()) status_ = Status::ambiguous;
   }
 

@@ -38,6 +38,7 @@ _ADVICE = {
     "max_passes": "Raise max_passes; if that does not help, n_components may be too small.",
     "rank_deficient": "Some of its directions are arbitrary: use a smaller n_components.",
     "undetermined": "Give more data or more entries of it, or use a smaller n_components.",
+    "bent": "Outliers pull it: use a smaller n_components, or remove outliers first.",
     "ambiguous": "If the outliers form a cluster or a subspace of their own, remove them first, or use KGASG21.",
 }
 
@@ -354,7 +355,7 @@ class StreamingSubspace(PublishedSubspace):
             warnings.warn(msg, DataQualityWarning, stacklevel=3)
 
     def _warn_unless_converged(self, report: FitReport, d: int, doubts: dict[str, Any]) -> None:
-        status = report.status
+        status = "bent" if doubts["bent"] else report.status
         if status in ("converged", "noise_floor") or (status == "max_passes" and self.tol == 0):
             return
         found = {
@@ -363,6 +364,8 @@ class StreamingSubspace(PublishedSubspace):
             "rank_deficient": f"the samples do not span a subspace of dimension n_components={d}.",
             "undetermined": f"the data does not determine a subspace of dimension {d}: "
             f"{_what_is_undetermined(doubts, getattr(self, 'feature_names_in_', None))}.",
+            "bent": f"the half of the samples nearest to the subspace of dimension {d} lies on another one, "
+            f"{report.estimated_angle:.2f} rad away.",
             "ambiguous": f"another subspace of dimension {d} explains the data as well: {doubts['other']:.0%} of the "
             "samples are at least three times nearer to it.",
         }[status]

@@ -19,7 +19,6 @@
 #include "gasg21/seeding/spherical_pca.hpp"
 #include "gasg21/support/config.hpp"
 #include "gasg21/support/error.hpp"
-#include "gasg21/support/median.hpp"
 #include "gasg21/support/parallel.hpp"
 #include "gasg21/support/random.hpp"
 
@@ -30,65 +29,130 @@ struct OtherAnswer {
   double nearer = 0;   // come several times nearer to the other subspace
   double farther = 0;  // are several times nearer to the subspace that was found
   double angle = 0;    // largest angle between both
+  bool bent = false;   // the half of the samples nearest to the found subspace lies on the other
 
   /// It explains about as many samples. Residuals that fall steadily with the dimension, as in most
   /// real data, never bring so many samples so much nearer.
-  bool is_as_good() const { return nearer > 0.2 && nearer >= 0.7 * farther && angle > 0.3; }
+  bool is_as_good() const {
+    return bent || (nearer > 0.2 && nearer >= 0.7 * farther && angle > 0.3);
+  }
 };
 
 namespace detail {
 
-/// Looks for another answer, from two starts.
+/// Looks for another answer, from three starts.
 template <class T, class Data>
 class AnswerSearch {
  public:
   AnswerSearch(const arma::Mat<T>& U, const Data& data, const Parallel& parallel)
       : U_(U), data_(data), parallel_(parallel) {
     const uword d = U.n_cols;
-    const SubsetView<Data> samples =
-        about(data, std::max(std::clamp(data.n_cols / 4, fewest, most), 20 * d));
-    SampleFits<T> fits(d, samples.n_cols);
-    fit_samples(U, samples, fits, parallel);
-    for (uword j = 0; j < samples.n_cols; ++j) {
-      if (!fits.is_used(j)) continue;
-      columns_.push_back(samples.columns[j]);
-      r_.push_back(std::sqrt(fits.r2[j]));
-    }
+    look_at(std::max(std::clamp(data.n_cols / 4, fewest, most), 20 * d));
+    if (columns_.size() < needed()) look_at(std::min<uword>(2 * needed(), most_if_sparse));
   }
 
-  OtherAnswer run(std::uint64_t seed) {
-    const uword d = U_.n_cols;
-    if (columns_.size() < 8 * (d + 1)) return {};
-    // The samples that the found subspace explains worst may be the inliers of another.
-    const std::vector<uword> far = half(r_, true);
+  OtherAnswer run(double estimated_angle, std::uint64_t seed) {
+    if (columns_.size() < 8 * (U_.n_cols + 1)) return {};
+    if (3 * entries_ < 4 * double(U_.n_cols * columns_.size())) return bent_answer(estimated_angle);
+    if (columns_.size() < needed()) return {};
     Random random(seed);
-    std::vector<uword> first(
-        far.begin(), far.begin() + std::ptrdiff_t(std::min<uword>(far.size(), 20 * (d + 1))));
-    arma::Mat<T> V = spherical_pca_basis<T>(view(first), d, random);
-    const bool refined = refine(V, far);
-    OtherAnswer answer = refined ? compare(V) : OtherAnswer{};
-    if (answer.is_as_good() || d + 2 > U_.n_rows) return answer;
-    // A cluster that took the place of one direction: one more dimension tells it from the inliers.
-    arma::Mat<T> more = with_direction_of(V);
-    std::vector<uword> all(columns_.size());
-    for (uword k = 0; k < all.size(); ++k) all[k] = k;
-    if (more.empty() || !refine(more, all)) return answer;
-    SampleFits<T> fits(d + 1, columns_.size());
-    fit_samples(more, view(all), fits, parallel_);
-    const std::vector<uword> near = half(fits.residuals(), false);
-    V = leading(more, fits, near);
-    return refine(V, near) ? compare(V) : answer;
+    OtherAnswer answer = near_answer();
+    if (!answer.is_as_good()) answer = far_answer(random);
+    if (!answer.is_as_good()) answer = answer_in_more_dimensions(random);
+    return answer.is_as_good() ? answer : OtherAnswer{};
   }
 
  private:
   // About how many samples are compared, and how many passes another answer is given.
-  static constexpr uword fewest = 150, most = 250;
+  static constexpr uword fewest = 150, most = 250, most_if_sparse = 2000;
   static constexpr int passes = 6;
+  // The start from far samples takes so many of them per dimension.
+  static constexpr uword started_from = 8;
   // How many times nearer counts, and how many times nearer looks promising.
   static constexpr double much = 3, slightly = 1.3;
-  static constexpr double least_share = 0.2, settled = 1e-2;
+  static constexpr double least_share = 0.2, settled = 1e-2, bent_angle = 0.1;
+  static constexpr int concentrations = 3;
   // Smaller residuals are rounding error.
   static constexpr double rounding = sizeof(T) == 8 ? 1e-7 : 1e-4;
+
+  /// Fits about `count` samples, evenly spaced, and keeps those that U can fit.
+  void look_at(uword count) {
+    const SubsetView<Data> samples = about(data_, count);
+    SampleFits<T> fits(U_.n_cols, samples.n_cols);
+    fit_samples(U_, samples, fits, parallel_);
+    columns_.clear();
+    r_.clear();
+    entries_ = 0;
+    for (uword j = 0; j < samples.n_cols; ++j) {
+      if (!fits.is_used(j)) continue;
+      columns_.push_back(samples.columns[j]);
+      r_.push_back(std::sqrt(fits.r2[j]));
+      entries_ += fits.count[j];
+    }
+  }
+
+  /// A subspace can be put through few samples, whatever they are: each half of the samples must
+  /// say several times more than is unknown.
+  uword needed() const {
+    const double n = double(U_.n_rows), d = double(U_.n_cols);
+    const double each = entries_ / double(std::max<uword>(columns_.size(), 1)) - d;
+    return uword(std::max(8 * n * d / std::max(each, 0.5), 8 * (d + 1)));
+  }
+
+  /// The samples that the subspace explains best may lie on another one, that fits them better:
+  /// then the outliers have bent it.
+  OtherAnswer near_answer() const {
+    arma::Mat<T> V = U_;
+    return refine(V, part_of(r_, 0, 0.5)) ? compare(V) : OtherAnswer{};
+  }
+
+  /// If the subspace has more than three quarters of the dimensions, Tyler's weights hardly tell
+  /// outliers from inliers, and outliers bend it without a word. Then the nearest samples alone
+  /// lead elsewhere, by about the angle to the truth.
+  OtherAnswer bent_answer(double estimated_angle) const {
+    arma::Mat<T> V = U_;
+    std::vector<double> r = r_;
+    for (int time = 0; time < concentrations; ++time) {
+      if (!refine(V, part_of(r, 0, 0.5), false)) return {};
+      SampleFits<T> fits(V.n_cols, columns_.size());
+      fit_samples(V, view(all()), fits, parallel_);
+      r = fits.residuals();
+    }
+    OtherAnswer answer = compare(V);
+    answer.bent = answer.angle > std::max(bent_angle, 2 * estimated_angle);
+    return answer.bent ? answer : OtherAnswer{};
+  }
+
+  /// The samples that the subspace explains worst may be the inliers of another.
+  OtherAnswer far_answer(Random& random) const {
+    const std::vector<uword> far = part_of(r_, 0.5, 1);
+    const uword count = std::min<uword>(far.size(), started_from * (U_.n_cols + 1));
+    if (count == 0) return {};
+    const std::vector<uword> first(far.begin(), far.begin() + std::ptrdiff_t(count));
+    arma::Mat<T> V = spherical_pca_basis<T>(view(first), U_.n_cols, random);
+    return refine(V, far) ? compare(V) : OtherAnswer{};
+  }
+
+  /// A cluster may have taken the place of a direction. In one more dimension the inliers are
+  /// nearer than the cluster, and what they span is another answer.
+  OtherAnswer answer_in_more_dimensions(Random& random) const {
+    const uword d = U_.n_cols;
+    if (d + 2 > U_.n_rows) return {};
+    arma::Mat<T> more = arma::join_rows(U_, leading_residual(random));
+    if (!orthonormalize(more) || !refine(more, all())) return {};
+    SampleFits<T> fits(d + 1, columns_.size());
+    fit_samples(more, view(all()), fits, parallel_);
+    // Not half of them, since a cluster of half the samples has to stay outside.
+    const std::vector<uword> near = part_of(fits.residuals(), 0, 0.4);
+    arma::Mat<T> V = leading(more, fits, near);
+    return refine(V, near) ? compare(V) : OtherAnswer{};
+  }
+
+  std::vector<uword> all() const {
+    std::vector<uword> part(columns_.size());
+    for (uword k = 0; k < part.size(); ++k) part[k] = k;
+    return part;
+  }
 
   SubsetView<Data> view(const std::vector<uword>& part) const {
     std::vector<uword> columns;
@@ -96,24 +160,30 @@ class AnswerSearch {
     return {data_, std::move(columns)};
   }
 
-  /// The half of the samples with the larger or the smaller residuals.
-  static std::vector<uword> half(const std::vector<double>& r, bool larger) {
-    const double middle = median(r);
-    std::vector<uword> part;
+  /// The samples whose residuals lie between two quantiles.
+  static std::vector<uword> part_of(const std::vector<double>& r, double from, double to) {
+    std::vector<uword> order;
     for (uword k = 0; k < r.size(); ++k)
-      if (larger ? r[k] > middle : r[k] <= middle) part.push_back(k);
+      if (r[k] == r[k]) order.push_back(k);
+    std::stable_sort(order.begin(), order.end(), [&](uword a, uword b) { return r[a] < r[b]; });
+    const auto at = [&](double share) {
+      return order.begin() + std::ptrdiff_t(share * double(order.size()));
+    };
+    std::vector<uword> part(at(from), at(to));
+    std::sort(part.begin(), part.end());
     return part;
   }
 
-  /// Polishes V on a part of the samples, as long as it looks promising.
-  bool refine(arma::Mat<T>& V, const std::vector<uword>& part) const {
-    if (part.size() < 2 * V.n_cols + 2) return false;
+  /// Polishes V on a part of the samples, as long as it looks promising. Returns whether it does.
+  bool refine(arma::Mat<T>& V, const std::vector<uword>& part, bool must_promise = true) const {
     const SubsetView<Data> samples = view(part);
+    Polisher<T> polisher(V, part.size());
     try {
-      Polisher<T> polisher(V, part.size());
       for (int pass = 0; pass < passes; ++pass) {
         polisher.fit(samples, parallel_);
-        if (pass > 0 && !is_promising(polisher.fits(), part)) return false;
+        const uword used = arma::uvec(arma::find(polisher.fits().count > 0)).n_elem;
+        if (used < 2 * V.n_cols + 2) return false;
+        if (must_promise && pass > 0 && !is_promising(polisher.fits(), part)) return false;
         polisher.weigh([&] { return parallel_.is_stopped(); });
         polisher.add(samples, parallel_);
         const double moved = polisher.update(parallel_);
@@ -134,28 +204,33 @@ class AnswerSearch {
   }
 
   OtherAnswer compare(const arma::Mat<T>& V) const {
-    std::vector<uword> all(columns_.size());
-    for (uword k = 0; k < all.size(); ++k) all[k] = k;
-    SampleFits<T> fits(V.n_cols, all.size());
-    fit_samples(V, view(all), fits, parallel_);
+    const uword count = columns_.size();
+    SampleFits<T> fits(V.n_cols, count);
+    fit_samples(V, view(all()), fits, parallel_);
     OtherAnswer answer;
-    for (uword k = 0; k < all.size(); ++k) {
+    for (uword k = 0; k < count; ++k) {
       const double other = fits.is_used(k) ? std::sqrt(fits.r2[k]) : 1;
       answer.nearer += much * (other + rounding) < r_[k];
       answer.farther += much * (r_[k] + rounding) < other;
     }
-    answer.nearer /= double(all.size());
-    answer.farther /= double(all.size());
+    answer.nearer /= double(count);
+    answer.farther /= double(count);
     answer.angle = largest_angle(U_, V);
     return answer;
   }
 
-  /// U and the direction of V that is farthest from it; empty if V is U.
-  arma::Mat<T> with_direction_of(const arma::Mat<T>& V) const {
-    const ThinSvd<T> off = thin_svd<T>(V - product(U_, transposed_product(U_, V)));
-    if (!(double(off.s[0]) > 1e-3)) return {};
-    arma::Mat<T> more = arma::join_rows(U_, off.P.col(0));
-    return orthonormalize(more) ? more : arma::Mat<T>();
+  /// The leading direction of the residuals of the samples that U explains worst.
+  arma::Mat<T> leading_residual(Random& random) const {
+    const SubsetView<Data> far = view(part_of(r_, 0.5, 1));
+    SampleFits<T> fits(U_.n_cols, far.n_cols);
+    fit_samples(U_, far, fits, parallel_);
+    arma::Mat<T> residuals(U_.n_rows, far.n_cols, arma::fill::zeros);
+    const arma::Mat<T> fitted = product(U_, fits.W);
+    for (uword j = 0; j < far.n_cols; ++j)
+      each_entry(far.sample(j), 0, U_.n_rows, [&](uword i, T value, bool observed) {
+        if (observed) residuals(i, j) = (value * fits.up[j]) * fits.down[j] - fitted(i, j);
+      });
+    return spherical_pca_basis<T>(DenseView<T>(residuals), 1, random);
   }
 
   /// The directions of `more` in which a part of the samples varies, without the weakest.
@@ -172,6 +247,7 @@ class AnswerSearch {
   const Parallel& parallel_;
   std::vector<uword> columns_;  // of the data: samples that U can fit
   std::vector<double> r_;       // their residuals
+  double entries_ = 0;          // how many entries they observe
 };
 
 }  // namespace detail
@@ -179,9 +255,9 @@ class AnswerSearch {
 /// The best other answer that was found, if any. The data is any view. Throws Stopped if it is
 /// stopped.
 template <class T, class Data>
-OtherAnswer find_other_answer(const arma::Mat<T>& U, const Data& data, std::uint64_t seed,
-                              const Parallel& parallel = Parallel()) {
-  return detail::AnswerSearch<T, Data>(U, data, parallel).run(seed);
+OtherAnswer find_other_answer(const arma::Mat<T>& U, const Data& data, double estimated_angle,
+                              std::uint64_t seed, const Parallel& parallel = Parallel()) {
+  return detail::AnswerSearch<T, Data>(U, data, parallel).run(estimated_angle, seed);
 }
 
 }  // namespace gasg21
