@@ -20,6 +20,7 @@ __all__ = [
     "COMPILED",
     "Stream",
     "choose_candidates",
+    "fit",
     "instruction_set",
     "largest_angle",
     "n_threads",
@@ -60,6 +61,20 @@ class Stream:
     def components(self) -> np.ndarray:
         """Return the basis, one vector per row."""
         return self.tracker.components()
+
+
+def fit(X: np.ndarray, d: int, *, doubt: bool) -> np.ndarray:
+    """Fit the rows of an array with the defaults, with or without the checks at the end; return the components."""
+    found = _core.recover(
+        *(X, None, X.shape[1], d),
+        rule=core_rule("adaptive", scaling=True),
+        stream_rule=core_rule("adaptive", scaling=True, stream=True),
+        loss="l21",
+        metric=core_metric(True),
+        init="random",
+        options=_core.RecoverOptions(doubt=doubt),
+    )
+    return np.asarray(found["components"])
 
 
 def stream_starter(

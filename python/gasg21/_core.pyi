@@ -207,9 +207,7 @@ def recover(
     rotate: bool = True,
     progress: Progress | None = None,
 ) -> dict[str, Any]: ...
-def check_identifiability(
-    components: Array, samples: Payload, mask: Array | None, *, seed: int
-) -> dict[str, Any]: ...
+def check_identifiability(components: Array, samples: Payload, mask: Array | None, *, seed: int) -> dict[str, Any]: ...
 def start_tracker(
     samples: Payload,
     mask: Array | None,

@@ -97,7 +97,7 @@ class TangentInformation {
       const double least = ritz.s[k], error = beta * std::abs(ritz.V(k, k));
       const bool settled = k >= 3 && error < 0.3 * least;
       const bool enough = k + 1 == (least > doubtful ? few_steps : most_steps);
-      if (settled || least < 1e-5 || beta < 1e-6 || enough)
+      if (settled || least < 1e-10 || beta < 1e-8 || enough)
         return describe(steps, ritz.V.col(k), least);
       tridiagonal(k, k + 1) = tridiagonal(k + 1, k) = beta;
       steps.push_back(next / beta);
@@ -137,7 +137,7 @@ class TangentInformation {
   static constexpr double doubtful = 0.01;
   static constexpr uword most_blocks = 10;
   // Two rows move alike if the square of their difference is below this share of the mean.
-  static constexpr double same = 1e-2;
+  static constexpr double same = 1e-5;
 
   struct Sample {
     std::vector<uword> rows;
