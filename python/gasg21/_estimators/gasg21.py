@@ -75,8 +75,9 @@ class GASG21(StreamingSubspace):
     status_ : str
         How the last `fit` ended: "converged" (to `tol`), "noise_floor" (as close as the noise lets it),
         "max_passes", "undetermined" (the data does not determine the subspace: the result does not predict entries
-        that were held out, or its error estimate is too large), "rank_deficient" (the inliers do not span
-        n_components dimensions) or "interrupted".
+        that were held out, its error estimate is too large, or too few inliers observe some features or several blocks
+        of features; the warning names them), "ambiguous" (another subspace explains the data as well),
+        "rank_deficient" (the inliers do not span n_components dimensions) or "interrupted".
     converged_ : bool
         True for the first two of these.
     estimated_angle_ : float
