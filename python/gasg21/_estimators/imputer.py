@@ -14,7 +14,8 @@ from gasg21._algorithms import held_out
 from gasg21._data.parameters import n_threads, seed_of
 from gasg21._data.samples import Array, Samples, TakesSamples, check_samples, unchanged_on_error
 from gasg21._estimators.gasg21 import GASG21
-from gasg21.exceptions import ConvergenceWarning, DataQualityWarning
+from gasg21._estimators.subspace import warn_of_unseen
+from gasg21.exceptions import ConvergenceWarning
 
 _CANDIDATES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 17, 20, 24, 29, 35, 42, 50)  # dimensions that "auto" tries
 _GAIN = 0.99  # a larger dimension must lower the error to this share of it
@@ -42,13 +43,17 @@ class SubspaceImputer(
         Dimension of the subspace. "auto" tries some up to 50 on three quarters of the samples, and takes the one that
         best predicts entries of the others. This is usually more than ``GASG21(n_components="auto")`` chooses, since
         shrinkage makes superfluous dimensions harmless.
+    center : bool
+        True fits an affine subspace, False one through the origin.
     max_passes, tol, on_bad, absent, random_state, n_jobs
         As in `GASG21`.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features)
-        Orthonormal basis of the subspace.
+        Principal axes of the subspace, strongest first.
+    mean_ : ndarray of shape (n_features,)
+        Mean of the inliers; zeros with ``center=False``.
     n_components_ : int
         Its dimension.
     scores_ : dict
@@ -73,6 +78,7 @@ class SubspaceImputer(
         self,
         n_components: int | str = "auto",
         *,
+        center: bool = True,
         max_passes: int = 20,
         tol: float = 1e-6,
         on_bad: str = "raise",
@@ -81,6 +87,7 @@ class SubspaceImputer(
         n_jobs: int | None = None,
     ) -> None:
         self.n_components = n_components
+        self.center = center
         self.max_passes = max_passes
         self.tol = tol
         self.on_bad = on_bad
@@ -106,28 +113,31 @@ class SubspaceImputer(
             chosen = self.n_components
             if isinstance(chosen, str) and chosen == "auto" and samples.n_samples >= _FEWEST:
                 chosen = self._choose(samples, seed)
-            self.components_ = self._fit_subspace(samples, chosen, seed)
+            self._model = self._fit_subspace(samples, chosen, seed)
+            self.components_, self.mean_ = self._model.components_, self._model.mean_
             self.n_components_ = len(self.components_)
-            self._known = held_out.learn(self.components_, samples)
-        self._warn_of_unseen()
         return self
 
     def transform(self, X: Any, mask: Any = None) -> Array:
-        """Return X, dense, with its missing entries filled in.
+        """Return X, dense, with its missing entries filled in: see `GASG21.complete`.
 
-        Entries of features that the fit has never observed stay NaN, and so do samples without any observed entry.
+        Entries of features that the fit has never observed stay NaN, with a warning, and so do samples without any
+        observed entry.
         """
         check_is_fitted(self)
         samples = check_samples(self, X, mask, reset=False, dtype=self.components_.dtype)
-        return held_out.complete(self.components_, samples, self._known, n_threads(self.n_jobs))
+        out = held_out.complete(self._model._current().subspace, samples, n_threads(self.n_jobs))
+        warn_of_unseen(self, self._model._current().subspace)
+        return out
 
     def fit_transform(self, X: Any, y: None = None, mask: Any = None) -> Array:
         """Fit, and fill in the missing entries of the same samples."""
         return self.fit(X, y, mask=mask).transform(X, mask=mask)
 
-    def _fit_subspace(self, samples: Samples, d: int | str, seed: int) -> Array:
+    def _fit_subspace(self, samples: Samples, d: int | str, seed: int) -> GASG21:
         model = GASG21(
             d,
+            center=self.center,
             max_passes=self.max_passes,
             tol=self.tol,
             on_bad=self.on_bad,
@@ -138,7 +148,8 @@ class SubspaceImputer(
         with warnings.catch_warnings():
             # Shrinkage makes directions harmless that the data does not determine.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            return model.fit(samples.data, mask=samples.mask).components_
+            model.fit(samples.data, mask=samples.mask)
+        return model
 
     def _choose(self, samples: Samples, seed: int) -> int:
         """Return the dimension that best predicts entries of samples that were not fitted."""
@@ -146,26 +157,13 @@ class SubspaceImputer(
         fitted, rest = _some(samples, ~held), _some(samples, held)
         best = 1
         for tried, d in enumerate(d for d in _CANDIDATES if d < samples.n_features):
-            components = self._fit_subspace(fitted, d, seed)
-            known = held_out.learn(components, fitted)
-            self.scores_[d] = held_out.score(components, rest, known, n_threads(self.n_jobs))
+            model = self._fit_subspace(fitted, d, seed)
+            self.scores_[d] = held_out.score(model._current().subspace, rest, n_threads(self.n_jobs))
             if 1 - self.scores_[d] < _GAIN * (1 - self.scores_[best]):
                 best = d
             elif tried - _CANDIDATES.index(best) >= _PATIENCE:
                 break
         return best
-
-    def _warn_of_unseen(self) -> None:
-        assert self._known.range is not None
-        low, high, _ = self._known.range
-        unseen = np.flatnonzero(low > high)
-        if len(unseen) == 0:
-            return
-        all_names = getattr(self, "feature_names_in_", range(self.n_features_in_))
-        names = ", ".join(str(all_names[i]) for i in unseen[:10])
-        more = f" and {len(unseen) - 10} more" if len(unseen) > 10 else ""
-        msg = f"no sample observes these features: {names}{more}. Their missing entries stay NaN."
-        warnings.warn(msg, DataQualityWarning, stacklevel=3)
 
 
 def _some(samples: Samples, rows: Array) -> Samples:

@@ -156,6 +156,15 @@ def _each_batch(samples: Samples, work: Callable[[Batch], Array]) -> Array:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
+def warn_of_unseen(estimator: Any, subspace: _core.Subspace) -> None:
+    """Warn of features that no sample of the fit observes."""
+    unseen = held_out.unseen(subspace)
+    if len(unseen):
+        names = listed(unseen, getattr(estimator, "feature_names_in_", None))
+        msg = f"no sample of the fit observes these features, so their missing entries stay NaN: {names}"
+        warnings.warn(msg, DataQualityWarning, stacklevel=3)
+
+
 class FitReport(NamedTuple):
     """How the last `fit` went."""
 
@@ -309,11 +318,7 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
         if loss != "l21":
             by_weights = self._weights(samples) @ now.components + now.mean
             held_out.replace_missing(out, samples, by_weights)
-        unseen = held_out.unseen(now.subspace)
-        if len(unseen):
-            names = listed(unseen, getattr(self, "feature_names_in_", None))
-            msg = f"no sample of the fit observes these features, so their missing entries stay NaN: {names}"
-            warnings.warn(msg, DataQualityWarning, stacklevel=2)
+        warn_of_unseen(self, now.subspace)
         return out
 
     def score(self, X: Any, y: None = None, mask: Any = None) -> float:

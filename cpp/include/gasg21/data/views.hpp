@@ -12,6 +12,7 @@
 #include "gasg21/data/held_out.hpp"
 #include "gasg21/data/lift.hpp"
 #include "gasg21/support/config.hpp"
+#include "gasg21/support/random.hpp"
 
 namespace gasg21 {
 
@@ -273,12 +274,15 @@ struct SubsetView {
   auto sample(uword j) const { return data.sample(columns[j]); }
 };
 
-/// About `count` columns of a data set, evenly spaced.
+/// About `count` columns of a data set: one at random out of each of as many equal parts, always the
+/// same ones. Evenly spaced columns would mislead where the data has a period.
 template <class Data>
 SubsetView<Data> about(const Data& data, uword count) {
+  Random random(0x5EED);
   std::vector<uword> columns;
   const uword step = std::max<uword>(1, data.n_cols / count);
-  for (uword j = 0; j < data.n_cols; j += step) columns.push_back(j);
+  for (uword from = 0; from < data.n_cols; from += step)
+    columns.push_back(from + uword(random.index(std::min(step, data.n_cols - from))));
   return {data, std::move(columns)};
 }
 

@@ -48,7 +48,7 @@ Fitted fit_all(const arma::Mat<T>& U, const Data& data, const Parallel& parallel
   return fitted;
 }
 
-/// Fits about 2000 samples, evenly spaced, to U.
+/// Fits about 2000 samples to U.
 template <class T, class Data>
 Fitted fit_some(const arma::Mat<T>& U, const Data& data, const Parallel& parallel) {
   constexpr uword enough = 2000;

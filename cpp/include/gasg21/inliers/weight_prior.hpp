@@ -17,7 +17,6 @@
 #include "gasg21/kernels/plain.hpp"
 #include "gasg21/kernels/small_solve.hpp"
 #include "gasg21/support/config.hpp"
-#include "gasg21/support/random.hpp"
 
 namespace gasg21 {
 
@@ -61,25 +60,13 @@ inline WeightPrior learn_prior(const Fitted& fitted, const PriorOptions& options
 
 namespace detail {
 
-/// Samples of the data, one at random out of each of `count` equal parts: data with a period must
-/// not deceive.
-template <class Data>
-SubsetView<Data> scattered(const Data& data, uword count) {
-  Random random(0x5EED);
-  std::vector<uword> columns;
-  const double step = std::max(1.0, double(data.n_cols) / double(count));
-  for (double from = 0; from < double(data.n_cols); from += step)
-    columns.push_back(std::min(uword(from + step * random.uniform()), data.n_cols - 1));
-  return {data, std::move(columns)};
-}
-
 /// Reads some samples of the data: once for EM and twice per estimate of the noise.
 template <class T, class Data>
 class PriorLearner {
  public:
   PriorLearner(const arma::Mat<T>& U, const Data& data, const PriorOptions& options)
       : options_(options),
-        data_(scattered(data, number_of_samples(U))),
+        data_(about(data, number_of_samples(U))),
         U_(arma::conv_to<arma::mat>::from(U)),
         V_(U_),
         noise_(U.n_rows, arma::fill::ones),

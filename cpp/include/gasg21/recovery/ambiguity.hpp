@@ -75,7 +75,7 @@ class AnswerSearch {
   // Smaller residuals are rounding error.
   static constexpr double rounding = sizeof(T) == 8 ? 1e-7 : 1e-4;
 
-  /// Fits about `count` samples, evenly spaced, and keeps those that U can fit.
+  /// Fits about `count` samples and keeps those that U can fit.
   void look_at(uword count) {
     const SubsetView<Data> samples = about(data_, count);
     SampleFits<T> fits(U_.n_cols, samples.n_cols);

@@ -70,7 +70,7 @@ class IdentifiabilityCheck {
   static constexpr uword first_samples = 200, most_samples = 2000;
   static constexpr double says_per_unknown = 6;
 
-  /// Fits about `count` samples, evenly spaced, and finds the inliers among them.
+  /// Fits about `count` samples and finds the inliers among them.
   void look_at(uword count) {
     columns_ = about(data_, std::max<uword>(count, 1)).columns;
     fit();

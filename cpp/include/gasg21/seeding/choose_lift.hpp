@@ -20,7 +20,7 @@ namespace detail {
 inline constexpr double centred_entries = 4e6;
 inline constexpr double fewest_centred = 200, most_centred = 20000;
 
-/// Some samples for the centre, evenly spaced.
+/// Some samples for the centre.
 template <class Data>
 SubsetView<Data> samples_for_centre(const Data& data) {
   const double wanted =
