@@ -62,7 +62,8 @@ void complete_in(const py::array& components, const py::object& samples, const p
 template <class T>
 py::array_t<double> held_out_errors_in(const py::array& components, const py::object& samples,
                                        const py::object& mask, const PriorTuple& prior,
-                                       const DoubleArray& reference, const py::object& lift_, unsigned n_threads) {
+                                       const DoubleArray& reference, const py::object& lift_,
+                                       unsigned n_threads) {
   const arma::Mat<T> U = as_basis<T>(components, "components");
   const auto lift = unpack_lift<T>(lift_);
   const uword n = rows_before<T>(lift, U.n_rows);
@@ -73,9 +74,9 @@ py::array_t<double> held_out_errors_in(const py::array& components, const py::ob
   if (lift) from -= arma::conv_to<arma::vec>::from(lift->centre);
   py::array_t<double> errors(py::ssize_t(view.n_cols));
   double* to = errors.mutable_data();
-  each_completed<T>(
-      U, view, as_prior(prior), {}, n_threads,
-      [&](uword j, Completer<T>& completer) { to[j] = completer.held_out_error(n, from.memptr()); });
+  each_completed<T>(U, view, as_prior(prior), {}, n_threads, [&](uword j, Completer<T>& completer) {
+    to[j] = completer.held_out_error(n, from.memptr());
+  });
   return errors;
 }
 
@@ -150,25 +151,25 @@ void bind_completion(py::module_& m) {
          const py::array& out, const PriorTuple& prior, const std::optional<RangeTuple>& range,
          const py::object& lift_, unsigned n_threads) {
         in_precision_of(components, [&](auto zero) {
-          complete_in<decltype(zero)>(components, samples, mask, out, prior, range, lift_, n_threads);
+          complete_in<decltype(zero)>(components, samples, mask, out, prior, range, lift_,
+                                      n_threads);
         });
       },
       py::arg("components"), py::arg("samples"), py::arg("mask"), py::arg("out"), py::arg("prior"),
-      py::arg("range") = py::none(), py::arg("lift") = py::none(),
-      py::arg("n_threads") = 1,
+      py::arg("range") = py::none(), py::arg("lift") = py::none(), py::arg("n_threads") = 1,
       "Writes the missing entries of the samples, expected under the prior, into out.");
   m.def(
       "held_out_errors",
       [](const py::array& components, const py::object& samples, const py::object& mask,
-         const PriorTuple& prior, const DoubleArray& reference, const py::object& lift_, unsigned n_threads) {
+         const PriorTuple& prior, const DoubleArray& reference, const py::object& lift_,
+         unsigned n_threads) {
         return in_precision_of(components, [&](auto zero) {
           return held_out_errors_in<decltype(zero)>(components, samples, mask, prior, reference,
                                                     lift_, n_threads);
         });
       },
       py::arg("components"), py::arg("samples"), py::arg("mask"), py::arg("prior"),
-      py::arg("reference"), py::arg("lift") = py::none(),
-      py::arg("n_threads") = 1,
+      py::arg("reference"), py::arg("lift") = py::none(), py::arg("n_threads") = 1,
       "Squared error of each sample when each of its entries is predicted from the others, over "
       "its squared distance from the reference.");
   m.def(

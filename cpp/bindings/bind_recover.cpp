@@ -110,8 +110,8 @@ py::dict recover_in(const py::object& samples, const py::object& mask, uword n, 
   py::dict found;
   FitKind kind = fit.kind();
   kind.rotate = rotate;
-  found["subspace"] = std::make_unique<PySubspace<T>>(fit.basis(), fit.tracker().lift(),
-                                                      std::move(evidence), kind);
+  found["subspace"] =
+      std::make_unique<PySubspace<T>>(fit.basis(), fit.tracker().lift(), std::move(evidence), kind);
   found["interrupt"] = watch.pending();
   found["tracker"] = std::make_unique<PyTracker<T>>(fit.tracker());
   found["status"] = to_string(fit.status());
@@ -142,8 +142,9 @@ py::object start_any(const py::object& samples, const py::object& mask, uword n,
   return in_precision_of(values_of(samples), [&](auto zero) -> py::object {
     using T = decltype(zero);
     Watch watch;
-    auto tracker = std::make_unique<PyTracker<T>>(make_tracker<T>(
-        Prepared<T>(as_view<T>(samples, mask, n), center, choice.metric.scaled()), d, choice.rule, choice, watch));
+    auto tracker = std::make_unique<PyTracker<T>>(
+        make_tracker<T>(Prepared<T>(as_view<T>(samples, mask, n), center, choice.metric.scaled()),
+                        d, choice.rule, choice, watch));
     watch.finish();
     return py::cast(std::move(tracker));
   });
@@ -198,8 +199,7 @@ void bind_recover(py::module_& m) {
            }),
            py::kw_only(), py::arg("max_passes") = defaults.max_passes,
            py::arg("tol") = defaults.tol, py::arg("center") = defaults.center,
-           py::arg("polish") = defaults.polish,
-           py::arg("doubt") = defaults.doubt,
+           py::arg("polish") = defaults.polish, py::arg("doubt") = defaults.doubt,
            py::arg("working_components") = defaults.working_components,
            py::arg("seed") = defaults.seed, py::arg("n_threads") = defaults.n_threads);
   m.def("recover", &recover_any, py::arg("samples"), py::arg("mask"), py::arg("n"), py::arg("d"),

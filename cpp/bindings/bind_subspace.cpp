@@ -69,13 +69,11 @@ py::array_t<T> subspace_weights(PySubspace<T>& self, const py::object& samples,
 template <class T>
 Fitted fits_of(PySubspace<T>& self, const py::object& samples, const py::object& mask,
                unsigned n_threads) {
-  const AnyView<T> view =
-      with_lift(as_view<T>(samples, mask, self.n_features()), self.lift());
+  const AnyView<T> view = with_lift(as_view<T>(samples, mask, self.n_features()), self.lift());
   Fitted fits = no_fits(self.basis());
   const double work = double(self.basis().n_cols) * view.stored_entries();
-  without_gil(worthwhile(n_threads, work), [&](const Parallel& parallel) {
-    fits = fit_all(self.basis(), view, parallel);
-  });
+  without_gil(worthwhile(n_threads, work),
+              [&](const Parallel& parallel) { fits = fit_all(self.basis(), view, parallel); });
   return fits;
 }
 
@@ -100,8 +98,8 @@ void bind_subspace_in(py::module_& m, const char* name) {
       .def_property_readonly("basis", [](Class& self) { return to_components(self.basis()); })
       .def_property_readonly("lift", [](Class& self) { return pack(self.lift()); })
       .def_property_readonly("n_features", &Class::n_features)
-      .def_property_readonly("components",
-                             [](Class& self) { return to_components(self.get().axes().components); })
+      .def_property_readonly(
+          "components", [](Class& self) { return to_components(self.get().axes().components); })
       .def_property_readonly("mean",
                              [](Class& self) { return to_column_array(self.get().axes().mean); })
       .def_property_readonly(
@@ -115,19 +113,18 @@ void bind_subspace_in(py::module_& m, const char* name) {
            py::arg("n_threads"), "Weights in the principal axes, about the mean.")
       .def_property_readonly("noise_variance",
                              [](Class& self) { return self.get().noise_variance(); })
-      .def_property_readonly("flagged",
-                             [](Class& self) { return self.get().decision().flagged; })
+      .def_property_readonly("flagged", [](Class& self) { return self.get().decision().flagged; })
       .def_property_readonly("explains_too_little",
                              [](Class& self) { return self.get().decision().explains_too_little; })
       .def_property_readonly("decides",
                              [](Class& self) { return !self.get().decision().C.empty(); })
-      .def_property_readonly("is_exact", [](Class& self) { return self.get().decision().exact > 0; })
+      .def_property_readonly("is_exact",
+                             [](Class& self) { return self.get().decision().exact > 0; })
       .def_property_readonly("prior", [](Class& self) { return to_tuple(self.get().prior()); })
       .def_property_readonly("range", [](Class& self) { return to_tuple(self.get().range()); })
       .def("margins", &margins_of<T>, py::arg("samples"), py::arg("mask"), py::arg("n_threads"),
            "Below 0 for outliers, NaN for samples that say nothing.")
-      .def("distances", &distances_of<T>, py::arg("samples"), py::arg("mask"),
-           py::arg("n_threads"),
+      .def("distances", &distances_of<T>, py::arg("samples"), py::arg("mask"), py::arg("n_threads"),
            "(m, 2): from the centre of the inliers within the subspace, and from the subspace.")
       .def("__getstate__", &Class::get_state)
       .def_static("_from_state", &Class::from_state)

@@ -20,8 +20,7 @@ namespace gasg21::bindings {
 template <class T>
 class PySubspace {
  public:
-  PySubspace(arma::Mat<T> U, std::shared_ptr<const Lift<T>> lift, Evidence evidence,
-             FitKind kind)
+  PySubspace(arma::Mat<T> U, std::shared_ptr<const Lift<T>> lift, Evidence evidence, FitKind kind)
       : U_(std::move(U)), lift_(std::move(lift)), evidence_(std::move(evidence)), kind_(kind) {}
 
   const arma::Mat<T>& basis() const { return U_; }

@@ -100,13 +100,11 @@ class PyTracker {
       return Published{core.basis(),        core.recent_fits(), core.counters(),
                        core.entries_used(), core.rule().eta(),  core.rule().level()};
     });
-    const double exact =
-        exact_residual(std::numeric_limits<T>::epsilon(), false, arma::datum::nan);
-    return py::make_tuple(
-        std::make_unique<PySubspace<T>>(std::move(now.U), core_.lift(),
-                                        Evidence{std::move(now.fits), {}, {}},
-                                        FitKind{exact, false, rotate}),
-        to_dict(now.counters, now.entries_used), now.eta, now.level);
+    const double exact = exact_residual(std::numeric_limits<T>::epsilon(), false, arma::datum::nan);
+    return py::make_tuple(std::make_unique<PySubspace<T>>(std::move(now.U), core_.lift(),
+                                                          Evidence{std::move(now.fits), {}, {}},
+                                                          FitKind{exact, false, rotate}),
+                          to_dict(now.counters, now.entries_used), now.eta, now.level);
   }
 
   bool is_lifted() const { return core_.lift() != nullptr; }

@@ -119,6 +119,7 @@ def test_transform_is_least_squares_about_the_mean(rng):
     np.testing.assert_allclose(back, weights @ model.components_ + model.mean_, rtol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # GRASTA is slow at this condition
 @pytest.mark.parametrize("estimator", [GASG21, GROUSE, GRASTA])
 def test_all_estimators_and_their_streams_fit_affine_subspaces(rng, estimator):
     X, basis, mean, _ = affine(rng, outliers=0, m=1500)

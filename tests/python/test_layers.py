@@ -59,6 +59,7 @@ TESTED_ELSEWHERE = {
     "data/held_out": ("test_observation", "seen only through the observations that leave entries out"),
     "fit/assign": ("test_subspace_bank", "the bank assigns; this runs it over all samples"),
     "fit/fixed_fit": ("test_least_squares", "compared with the plain least-squares fit"),
+    "inliers/evidence": ("test_subspace", "a struct, and the look at the data that fills it"),
     "inliers/prior_em": ("test_weight_prior", "the loop behind the law of the weights"),
     "polish/block_sums": ("test_polisher", "sums of blocks, compared with the polisher on all samples"),
     "polish/sample_fits": ("test_polisher", "the first of the three parts of one pass"),

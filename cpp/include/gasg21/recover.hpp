@@ -366,9 +366,15 @@ Recovery<T> recover(const Data& samples, uword d, const RecoverOptions& options,
   fit.run(data, observer);
   fit.hand_back(stream_rule);
   Subspace<T> subspace(fit.basis(), fit.tracker().lift(), fit.evidence(data, observer), fit.kind());
-  Recovery<T> found{subspace.axes.components,  subspace.axes.mean, arma::Mat<T>(d, data.n_cols),
-                    arma::Col<T>(data.n_cols), subspace,           fit.status(),
-                    fit.estimated_angle(),     fit.history(),      fit.tracker()};
+  Recovery<T> found{subspace.axes().components,
+                    subspace.axes().mean,
+                    arma::Mat<T>(d, data.n_cols),
+                    arma::Col<T>(data.n_cols),
+                    subspace,
+                    fit.status(),
+                    fit.estimated_angle(),
+                    fit.history(),
+                    fit.tracker()};
   const Lift<T> centred{found.mean, T(0)};
   const Data about_mean = options.center ? lifted(samples, centred) : samples;
   Projector<T> along(found.basis), to(fit.basis());

@@ -27,6 +27,10 @@ def complete(subspace: _core.Subspace, samples: Samples, threads: int) -> Array:
         if not in_place:
             observed, kept = samples.observed(batch.rows)
             out[batch.rows] = np.where(observed, kept, filled)
+    if lift is not None:  # a sample without an observed entry is expected at the mean
+        mean = subspace.mean
+        mean[unseen(subspace)] = np.nan
+        out[np.isnan(out).all(axis=1)] = mean
     return out
 
 
@@ -54,8 +58,8 @@ def score(subspace: _core.Subspace, samples: Samples, threads: int) -> float:
 
 def unseen(subspace: _core.Subspace) -> Array:
     """Return the features that no sample of the fit observes."""
-    low, high, _ = subspace.range
-    return np.flatnonzero(low[: subspace.n_features] > high[: subspace.n_features])
+    low, high, _ = subspace.range  # of a lifted subspace also that of the constant
+    return np.flatnonzero(low > high)
 
 
 def _medians(samples: Samples) -> Array:

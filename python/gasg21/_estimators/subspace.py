@@ -309,8 +309,8 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
         Returns
         -------
         X_completed : ndarray of shape (n_samples, n_features)
-            Dense. NaN where nothing can be said: in samples without an observed entry, and in features that the fit
-            has never observed; of these it warns (`DataQualityWarning`).
+            Dense. NaN in features that the fit has never observed; of these it warns (`DataQualityWarning`). A sample
+            without an observed entry becomes `mean_` with ``center=True``, and stays NaN without.
         """
         samples, now = self._check_new(X, mask), self._current()
         loss = self._weights_loss()

@@ -37,6 +37,8 @@ class Observation {
 
   /// Number of observed entries.
   uword count() const { return count_; }
+  /// How many of the last of them a lift has appended.
+  uword appended() const { return appended_; }
   /// Nothing is missing: `rows` is 0, 1, ..., n - 1.
   bool full() const { return count_ == n_; }
   /// So few entries are observed that gathering them is faster.
@@ -81,6 +83,7 @@ class Observation {
 
   Usable read(const DenseSample<T>& x) {
     if (x.lift) return read_lifted(x);
+    appended_ = 0;
     if (expect_few_ && !x.mask && !x.hidden) {  // like the previous sample: one pass, no copy
       count_ = kernels::compact(x.values, n_, rows_.data(), values_.data());
       has_compact_ = true;
@@ -111,6 +114,7 @@ class Observation {
 
   template <class Index>
   Usable read(const SparseSample<T, Index>& x) {
+    appended_ = 0;
     const uword n = x.lift ? x.lift->centre.n_elem : n_;
     require(x.count <= n, "a sparse sample has ", x.count, " entries, but n = ", n);
     for (uword k = 0; k < x.count; ++k)
@@ -182,6 +186,7 @@ class Observation {
       for (uword i = 0; i < n; ++i) lifted_[i] = nan_unless(x.mask[i], lifted_[i]);
     if (n < n_) lifted_[n] = lift.constant;
     const Usable usable = read(DenseSample<T>{lifted_.data(), nullptr, x.hidden});
+    appended_ = n < n_ && !detail::is_hidden(x.hidden, n);
     return count_ <= lift.n_appended() ? Usable::all_missing : usable;
   }
 
@@ -193,6 +198,7 @@ class Observation {
     if (n == n_ || detail::is_hidden(hidden, n)) return;
     rows_[count_] = n;
     values_[count_++] = lift.constant;
+    appended_ = 1;
   }
 
   /// Makes the compact form from the dense one.
@@ -267,6 +273,7 @@ class Observation {
 
   uword n_;
   uword count_ = 0;
+  uword appended_ = 0;
   mutable std::vector<uword>
       rows_;  // room for more than n: written before it is known whether an entry counts
   mutable Aligned<T> values_;

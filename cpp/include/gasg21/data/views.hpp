@@ -274,8 +274,8 @@ struct SubsetView {
   auto sample(uword j) const { return data.sample(columns[j]); }
 };
 
-/// About `count` columns of a data set: one at random out of each of as many equal parts, always the
-/// same ones. Evenly spaced columns would mislead where the data has a period.
+/// About `count` columns of a data set: one at random out of each of as many equal parts, always
+/// the same ones. Evenly spaced columns would mislead where the data has a period.
 template <class Data>
 SubsetView<Data> about(const Data& data, uword count) {
   Random random(0x5EED);

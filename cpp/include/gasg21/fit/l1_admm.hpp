@@ -93,6 +93,9 @@ class L1Admm {
   void minimise(const arma::Mat<T>& U, const Observation<T>& x) {
     const uword k = x.count();
     const T* v = x.values();
+    // The constant of a lift is never corrupt, so it counts as much as many entries.
+    const uword free = k - x.appended();
+    const T heavy = std::sqrt(T(k));
     T mu = T(1.25), moved = std::numeric_limits<T>::infinity();
     w_ = start_.w();
     for (uword i = 0; i < k; ++i) fitted_[i] = v[i] - start_.r()[i];
@@ -100,7 +103,8 @@ class L1Admm {
     for (n_iter_ = 1;; ++n_iter_) {
       for (uword i = 0; i < k; ++i) {
         const T z = mu * (v[i] - fitted_[i]) - y_[i];
-        const T clipped = std::clamp(z, T(-1), T(1));
+        const T bound = i < free ? T(1) : heavy;
+        const T clipped = std::clamp(z, -bound, bound);
         s_[i] = (z - clipped) / mu;
         b_[i] = -clipped - y_[i];  // mu h
         y_[i] = -clipped;          // y + mu h

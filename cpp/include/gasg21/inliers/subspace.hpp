@@ -60,8 +60,7 @@ class Subspace {
   const PrincipalAxes<T>& axes() const { return axes_; }
   /// Of one entry of an inlier; NaN if there are no inliers.
   double noise_variance() const {
-    return distances_.n_inliers > 0 ? distances_.noise_variance * unit_ * unit_
-                                    : arma::datum::nan;
+    return distances_.n_inliers > 0 ? distances_.noise_variance * unit_ * unit_ : arma::datum::nan;
   }
   const Decision& decision() const { return decision_; }
 
