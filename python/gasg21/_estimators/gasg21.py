@@ -16,14 +16,19 @@ class GASG21(StreamingSubspace):
     itself: O(n_features * n_components^2) time per sample, O(n_features * n_components) memory. `fit` ends with a
     polish, a few passes of reweighted least squares. The polish solves what the stream cannot, reaches the accuracy
     of least squares on the true inliers, and estimates its own error. ``scaling=False, polish=False`` is the paper's
-    algorithm. Each sample is scaled to unit length first; data is not centred. docs/two_stages.md explains both
-    stages.
+    algorithm. Each sample is scaled to unit length first. ``center=True`` fits an affine subspace instead of one
+    through the origin. docs/two_stages.md explains both stages, docs/centering.md the affine subspace.
 
     Parameters
     ----------
     n_components : int or "auto"
         Dimension d of the subspace, in [1, n_features - 1]. "auto" tries 1, 2, ... up to 50 and takes the last one
-        that still lowers the residuals. `partial_fit` decides by its first batch.
+        that still lowers the residuals, but no more than the observed entries carry. `partial_fit` decides by its
+        first batch.
+    center : bool
+        True fits an affine subspace: d directions and a mean. False fits one through the origin, and warns if the
+        samples share an offset that dominates them. A stream with ``center=True`` starts when 20 samples have come,
+        or 2 (d + 1) if that is more.
     scaling : bool
         True measures steps in units of the weights' own spread, which converges on ill-conditioned data. False is
         the paper's metric.
@@ -44,8 +49,10 @@ class GASG21(StreamingSubspace):
         Fit this many dimensions, then keep the n_components in which the inliers vary most. For data that is only
         roughly low-rank; twice n_components is a good value.
     contamination : "auto" or float in (0, 0.99]
-        How `predict` decides. "auto" calls a sample an outlier if a random direction would have such a residual. A
-        number is the share of the training samples to call outliers.
+        How `predict` decides. "auto" learns from the samples where the residuals of the inliers end and, if the
+        outliers look like random directions, how such directions look. Where there is too little to learn from, a
+        sample is an outlier if a random direction would have such a residual. A number is the share of the training
+        samples to call outliers. docs/decisions.md explains it.
     on_bad : {"raise", "skip"}
         What to do with rows that hold an infinity: refuse the data before anything changes, or skip and count these
         rows.
@@ -65,7 +72,17 @@ class GASG21(StreamingSubspace):
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Orthonormal basis of the subspace.
+        Principal axes of the inliers: an orthonormal basis of the subspace (of its directions with ``center=True``),
+        ordered by variance. With ``scaling=False, polish=False`` and ``center=False`` the basis that the paper's
+        algorithm ends with, in no particular order.
+    mean_ : ndarray of shape (n_features,)
+        Mean of the inliers; zeros with ``center=False``.
+    explained_variance_ : ndarray of shape (n_components,)
+        Variance of the inliers along each component.
+    explained_variance_ratio_ : ndarray of shape (n_components,)
+        Its share of the inliers' variance in all directions.
+    noise_variance_ : float
+        Variance of one entry of an inlier about the subspace.
     n_components_, n_features_in_ : int
         The dimensions.
     n_iter_ : int
@@ -77,12 +94,14 @@ class GASG21(StreamingSubspace):
         "max_passes", "undetermined" (the data does not determine the subspace: the result does not predict entries
         that were held out, its error estimate is too large, or too few inliers observe some features or several blocks
         of features; the warning names them), "ambiguous" (another subspace explains the data as well),
-        "rank_deficient" (the inliers do not span n_components dimensions) or "interrupted".
+        "rank_deficient" (the inliers do not span n_components dimensions) or "interrupted". docs/honesty.md explains
+        them.
     converged_ : bool
         True for the first two of these.
     estimated_angle_ : float
         Standard error of the largest angle to the true subspace at the end of the last `fit`, from the data alone.
-        It covers noise and outliers in random directions, not outliers that lie on a subspace of their own.
+        It covers noise and outliers in random directions, not outliers that lie on a subspace of their own. Believe
+        it only if `converged_` is True.
     step_size_ : float
         The last step.
     level_ : int
@@ -96,7 +115,8 @@ class GASG21(StreamingSubspace):
         Why they could not be used: "n_zero", "n_all_missing", "n_too_few" (no more entries observed than
         n_components), "n_nonfinite", "n_rank_deficient", "n_orthogonal"; and "n_seen", "n_used".
     offset_ : float
-        ``decision_function(X) = score_samples(X) - offset_``.
+        The threshold of `score_samples` if one makes the decision: with a numeric contamination, or where "auto" has
+        too little to learn from. Then ``decision_function(X) = score_samples(X) - offset_``. NaN otherwise.
 
     References
     ----------
@@ -113,6 +133,9 @@ class GASG21(StreamingSubspace):
     >>> bool(subspace_angle(model.components_, data.basis) < 1e-6)
     True
     >>> bool(((model.predict(data.data) == 1) == data.inlier).mean() > 0.99)
+    True
+    >>> model = GASG21(n_components=5, center=True, random_state=0).fit(data.data + 10)
+    >>> bool(subspace_angle(model.components_, data.basis) < 1e-6)
     True
     """
 

@@ -21,7 +21,8 @@ class GRASTA(StreamingSubspace):
     background. On well-conditioned data it also survives whole samples of garbage; `GASG21` handles them better and
     faster.
 
-    `transform` and `complete` use the L1 weights too, so corrupted entries do not spoil them.
+    `transform` and `complete` use the L1 weights too, so corrupted entries do not spoil them. Where these are not
+    determined, because few entries are observed, `complete` fills in expectations, as in `GASG21`.
     ``inverse_transform(transform(X))`` is the clean part of X (the background), the rest of X its sparse part (the
     foreground). `complete` keeps observed entries even where they are corrupted. `score_samples` and `predict` are
     those of `GASG21`: they judge whether a *whole* sample lies near the subspace, and call one with a few grossly
@@ -43,7 +44,7 @@ class GRASTA(StreamingSubspace):
         Largest number of iterations per sample.
     admm_tol : float
         ADMM ends when its constraint holds to this, for a sample of unit length.
-    init, max_passes, tol, contamination, on_bad, absent, random_state, verbose, n_jobs
+    center, init, max_passes, tol, contamination, on_bad, absent, random_state, verbose, n_jobs
         As in `GASG21`.
 
     Attributes
@@ -51,9 +52,9 @@ class GRASTA(StreamingSubspace):
     estimated_angle_ : float
         NaN: there is no such estimate for the L1 norm here.
     status_ : str
-        As in `GASG21`, without "noise_floor". "converged" means that a pass moved the subspace by no more than
-        `tol`; this also happens when the multi-level step has shrunk too early. "undetermined" means that the
-        result predicts hardly any sample.
+        As in `GASG21`, without "noise_floor" and "ambiguous". "converged" means that a pass moved the subspace by no
+        more than `tol`; this also happens when the multi-level step has shrunk too early. "undetermined" means that
+        the result predicts hardly any sample.
 
     The other attributes are those of `GASG21`.
 

@@ -17,7 +17,10 @@ class GROUSE(StreamingSubspace):
     O(n_features * n_components^2), as in `GASG21`. Prefer it where there are no outliers and the subspace keeps
     changing. ``step_size="greedy"`` (Balzano and Wright, 2015) has nothing to tune and is the fastest on clean data.
 
-    Parameters and attributes are those of `GASG21`, with ``step_size="constant"`` as the default.
+    Parameters and attributes are those of `GASG21`, with ``step_size="constant"`` as the default, and without
+    `scaling`, `polish` and `working_components`. ``center=True`` fits an affine subspace. Outliers are left out of
+    `mean_`, `explained_variance_` and the order of `components_`, but they pull the subspace itself. `status_` is never
+    "ambiguous": `fit` does not look for what the mask leaves open, nor for another answer.
 
     References
     ----------
