@@ -55,7 +55,7 @@ TEST_CASE("some samples stand for many, also where the data has a period") {
   for (uword j = 0; j < X.n_cols; ++j) X.col(j) = j % 2 ? good.next() : bad.next();
   const Fitted fits = gasg21::fit_some(good.truth, DenseView<double>(X), Parallel());
   CHECK(fits.size() <= 2100);
-  const double near = arma::accu(fits.r2 < 1e-20) / double(fits.size());
+  const double near = double(arma::accu(fits.r2 < 1e-20)) / double(fits.size());
   CHECK(near == doctest::Approx(0.5).epsilon(0.1));
 }
 

@@ -93,7 +93,7 @@ struct TrackerState {
   std::uint64_t steps_since_check = 0;  // of orthonormality
   BasisLayout<T> layout{};              // of U, for resuming bit by bit; clear it to change U
   RecentFits recent{U.n_cols};          // what it knows about its inliers
-  std::shared_ptr<const Lift<T>> lift;  // of the samples; none = a linear subspace
+  std::shared_ptr<const Lift<T>> lift{};  // of the samples; none = a linear subspace
 };
 
 /// One subspace that follows a stream of vectors. The defaults are scaled GASG21; `PaperTracker`

@@ -15,12 +15,26 @@ struct Evidence {
   EntryRange range;   // empty = unknown
 };
 
-/// Looks at some of the samples, and at the range of all. Fits of complete samples determine the
-/// prior by themselves. Throws Stopped if it is stopped.
+namespace detail {
+
+/// Whether the prior is worth a further look at the data: entries are missing, and either they are
+/// so few that the fits alone mislead, or the look costs little. The data also tells the noise of
+/// each coordinate.
+inline bool needs_data_for_prior(const Fitted& fits) {
+  const arma::vec counts = fits.count(arma::find(fits.count > 0));
+  if (counts.empty() || arma::all(counts == double(fits.n))) return false;
+  constexpr double many = 10, cheap = 1000;
+  const double d = double(fits.d());
+  return arma::mean(counts) < many * d || double(fits.n) * d < cheap;
+}
+
+}  // namespace detail
+
+/// Looks at some of the samples. Throws Stopped if it is stopped.
 template <class T, class Data>
 Evidence collect_evidence(const arma::Mat<T>& U, const Data& data, const Parallel& parallel) {
   Evidence found{fit_some(U, data, parallel), {}, entry_range<T>(data)};
-  if (arma::any(found.fits.count < double(U.n_rows))) found.prior = learn_prior(U, data);
+  if (detail::needs_data_for_prior(found.fits)) found.prior = learn_prior(U, data);
   return found;
 }
 

@@ -222,25 +222,37 @@ WeightPrior learn_prior(const arma::Mat<T>& U, const Data& data, const PriorOpti
   return detail::PriorLearner<T, Data>(U, data, options).learn();
 }
 
-/// The range of the entries of each coordinate, over all samples.
+namespace detail {
+
+template <class T, class Sample>
+void add_to_range(EntryRange& range, const Sample& sample) {
+  double square = 0, count = 0;
+  each_entry(sample, 0, range.low.n_elem, [&](uword i, T value, bool observed) {
+    const double v = double(value);
+    if (!observed || !(std::abs(v) <= std::numeric_limits<double>::max())) return;
+    range.low[i] = std::min(range.low[i], v);
+    range.high[i] = std::max(range.high[i], v);
+    square += v * v;
+    ++count;
+  });
+  if (count > 0) range.largest = std::max(range.largest, std::sqrt(square / count));
+}
+
+}  // namespace detail
+
+/// The range of the entries of each coordinate, over some thousand samples; over all, if a
+/// coordinate is observed in none of these.
 template <class T, class Data>
 EntryRange entry_range(const Data& data) {
   constexpr double inf = std::numeric_limits<double>::infinity();
+  constexpr uword enough = 2000;
   EntryRange range{arma::vec(data.n_rows), arma::vec(data.n_rows), 0};
   range.low.fill(inf);
   range.high.fill(-inf);
-  for (uword j = 0; j < data.n_cols; ++j) {
-    double square = 0, count = 0;
-    each_entry(data.sample(j), 0, data.n_rows, [&](uword i, T value, bool observed) {
-      if (!observed || !std::isfinite(value)) return;
-      const double v = double(value);
-      range.low[i] = std::min(range.low[i], v);
-      range.high[i] = std::max(range.high[i], v);
-      square += v * v;
-      ++count;
-    });
-    if (count > 0) range.largest = std::max(range.largest, std::sqrt(square / count));
-  }
+  const SubsetView<Data> some = about(data, enough);
+  for (uword j = 0; j < some.n_cols; ++j) detail::add_to_range<T>(range, some.sample(j));
+  if (some.n_cols == data.n_cols || arma::all(range.low <= range.high)) return range;
+  for (uword j = 0; j < data.n_cols; ++j) detail::add_to_range<T>(range, data.sample(j));
   return range;
 }
 

@@ -56,10 +56,10 @@ T median_length(const Data& data) {
 }
 
 /// How far the centre of the samples is from 0, in units of their typical distance from it; 0 if
-/// they are all alike. From a hundred samples: it only says whether an offset dominates.
+/// they are all alike. From some fifty samples: it only says whether an offset dominates.
 template <class T, class Data>
 double offset_ratio(const Data& data) {
-  const auto some = about(data, 100);
+  const auto some = about(data, 50);
   const Lift<T> lift{coordinate_medians<T>(some), T(0)};
   const double spread =
       double(median_length<T>(SubsetView<Data>(lifted(data, lift), some.columns)));
