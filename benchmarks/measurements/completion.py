@@ -9,9 +9,10 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
+from sklearn.model_selection import GridSearchCV, KFold
 
 from benchmarks.framework.measurement import Run, parts
-from gasg21 import SubspaceImputer
+from gasg21 import GASG21, SubspaceImputer
 from gasg21.datasets import make_low_rank
 
 TIME = "3 minutes"
@@ -40,6 +41,7 @@ def relative_error(X: np.ndarray, Y: np.ndarray, filled: np.ndarray, good: np.nd
 
 IMPUTERS: dict[str, Callable[[], Any]] = {
     "SubspaceImputer": lambda: SubspaceImputer(random_state=0),
+    "SubspaceImputer, center=False": lambda: SubspaceImputer(center=False, random_state=0),
     "SimpleImputer": lambda: SimpleImputer(keep_empty_features=True),
     "KNNImputer": lambda: KNNImputer(keep_empty_features=True),
     "IterativeImputer": lambda: IterativeImputer(keep_empty_features=True, random_state=0),
@@ -131,4 +133,31 @@ def dimension(run: Run) -> None:
         run.goals.at_least(f"noise {noise}: share of {len(right)} right", np.mean(right), 0.9)
 
 
-PARTS = parts(tables, ratings, made, dimension)
+def grid_search(run: Run) -> None:
+    """Count how often a grid search by `score` finds the dimension, of linear and affine subspaces."""
+    seeds = run.seeds(5, quick=1)
+    for noise in (0.0, 0.05, 0.3):
+        for center in (False, True):
+            found = []
+            for s in seeds:
+                for m, n, outliers, observed in ((600, 50, 0.3, 0.7), (800, 100, 0.5, 0.5)):
+                    problem = make_low_rank(
+                        *(m, n, 4),
+                        outlier_fraction=outliers,
+                        observed_fraction=observed,
+                        noise=noise,
+                        random_state=FIRST_SEED + 500 + s,
+                    )
+                    rng = np.random.default_rng(FIRST_SEED + s)
+                    offset = center * 10 * np.nanstd(problem.data) * rng.standard_normal(n)
+                    search = GridSearchCV(
+                        GASG21(center=center, random_state=0),
+                        {"n_components": range(1, 8)},
+                        cv=KFold(4, shuffle=True, random_state=0),
+                    )
+                    found.append(search.fit(problem.data + offset).best_params_["n_components"])
+            name = f"GridSearchCV, noise {noise:g}, center={center}: share of {len(found)} that find 4 dimensions"
+            run.goals.at_least(name, np.mean(np.array(found) == 4), 0.9, note=f"found {min(found)} to {max(found)}")
+
+
+PARTS = parts(tables, ratings, made, dimension, grid_search)
