@@ -239,6 +239,14 @@ def single_precision(run: Run) -> None:
             tally.state(run, f"{name}, noise {noise:g}")
 
 
+def with_spikes(problem: Affine, share: float, seed: int) -> Affine:
+    """Return the problem with spikes of ten times the size of an entry added to a share of the entries."""
+    rng = np.random.default_rng(FIRST_SEED + seed)
+    shape, size = problem.data.shape, float(np.nanstd(problem.data))
+    spikes = 10 * size * rng.standard_normal(shape) * (rng.random(shape) < share)
+    return replace(problem, data=problem.data + spikes)
+
+
 def streamed(model: Any, data: Array, passes: int) -> Any:
     """Return the model after some passes of `partial_fit`, in batches of 100."""
     for _ in range(passes):
@@ -251,18 +259,20 @@ def streams(run: Run) -> None:
     """Show `partial_fit`, GROUSE and GRASTA beside linear streams of d + 1 dimensions without offset."""
     seeds = run.seeds(5, quick=2)
     print(f"\nothers, noise .05, medians of {len(seeds)} seeds: the angle, and that of linear d + 1 without offset")
-    kinds: dict[str, tuple[Callable[..., Any], float, bool]] = {  # class, share of outliers, stream
-        "GASG21.partial_fit, 5 passes, 50 % outliers": (GASG21, 0.5, True),
-        "GASG21.partial_fit, 5 passes, no outliers": (GASG21, 0.0, True),
-        "GROUSE.partial_fit, 5 passes, no outliers": (GROUSE, 0.0, True),
-        "GROUSE.fit, no outliers": (GROUSE, 0.0, False),
-        "GRASTA.fit, no outliers": (GRASTA, 0.0, False),
-        "GRASTA.partial_fit, 5 passes, no outliers": (GRASTA, 0.0, True),
+    # class, share of outliers, share of corrupted entries, whether it is a stream
+    kinds: dict[str, tuple[Callable[..., Any], float, float, bool]] = {
+        "GASG21.partial_fit, 5 passes, 50 % outliers": (GASG21, 0.5, 0, True),
+        "GASG21.partial_fit, 5 passes, no outliers": (GASG21, 0, 0, True),
+        "GROUSE.partial_fit, 5 passes, no outliers": (GROUSE, 0, 0, True),
+        "GROUSE.fit, no outliers": (GROUSE, 0, 0, False),
+        "GRASTA.partial_fit, 5 passes, no outliers": (GRASTA, 0, 0, True),
+        "GRASTA.fit, no outliers": (GRASTA, 0, 0, False),
+        "GRASTA.fit, 10 % of the entries corrupted": (GRASTA, 0, 0.1, False),
     }
-    for name, (kind, outliers, stream) in kinds.items():
+    for name, (kind, outliers, corrupted, stream) in kinds.items():
         angles: dict[float | str, list[float]] = {}
         for s in seeds:
-            plain = made(s, 0.05, outliers=outliers)
+            plain = with_spikes(made(s, 0.05, outliers=outliers), corrupted, s)
             cases = {"linear": (plain, kind(DIMENSION + 1, random_state=s))}
             cases |= {o: (plain.moved(o, s), kind(DIMENSION, center=True, random_state=s)) for o in OFFSETS}
             for case, (problem, model) in cases.items():
