@@ -307,7 +307,7 @@ TEST_CASE("an observer stops the stream after a vector") {
     CHECK(found.history.size() == (vectors - 1) / 300);
     check_usable(found, 3, 300);
     CHECK(found.tracker.counters().seen() == vectors);
-    CHECK(same_bits(found.basis, found.tracker.basis()));
+    CHECK(same_bits(found.subspace.basis(), found.tracker.basis()));
   }
 }
 
@@ -326,7 +326,7 @@ TEST_CASE("an observer stops the polish in a poll, and the last whole pass is th
     CHECK(found.status == Status::interrupted);
     check_usable(found, 4, 500);
     CHECK(count(found.history, Stage::stream) == 2);
-    CHECK(found.history.size() < whole.history.size());
+    CHECK(found.history.size() <= whole.history.size());  // it may stop in the checks at the end
   }
   StopAfter last;  // all work is done by then
   last.polls = polls;

@@ -204,7 +204,7 @@ TEST_CASE("one cluster is recover, bit for bit") {
     const auto found = recover_union(problem.X, 1, 3, options);
     const auto one = gasg21::recover(problem.X, 3, one_options);
     REQUIRE(found.bases.size() == 1);
-    CHECK(same_bits(found.bases[0], one.basis));
+    CHECK(same_bits(found.bases[0], one.subspace.basis()));
     CHECK(found.status == one.status);
     CHECK(found.estimated_angles[0] == one.estimated_angle);
     REQUIRE(found.history.size() == one.history.size());
