@@ -65,7 +65,8 @@ def run_demo(output: str, seed: int) -> None:
     sphere = figure.add_subplot(1, 3, 3, projection="3d")
     plotting.plot_convergence(convergence, *_convergence(problem, seed))
     convergence.set_title(f"{OUTLIERS:.0%} outliers, {1 - OBSERVED:.0%} missing: convergence")
-    plotting.plot_residuals(residuals, -model.score_samples(problem.data), problem.inlier, -model.offset_)
+    distances, flagged = -model.score_samples(problem.data), model.predict(problem.data) == -1
+    plotting.plot_residuals(residuals, distances, problem.inlier, float(distances[flagged].min()))
     residuals.set_title("Residuals separate inliers from outliers")
     plotting.plot_sphere(sphere, *_sphere(seed))
     sphere.set_title("In R³ a plane is a circle on the sphere")

@@ -13,7 +13,7 @@ __all__ = ["ConvergenceWarning", "DataQualityWarning", "InvalidInputError", "Not
 InvalidInputError.__module__ = NumericalError.__module__ = __name__  # where users and pickles find them
 
 
-class DataQualityWarning(ConvergenceWarning):
+class DataQualityWarning(ConvergenceWarning):  # type: ignore[misc]
     """The fit ran, but the data does not support what was asked of it, so the answer may mislead.
 
     It is a `ConvergenceWarning`, so a program that silences doubts about fits silences this one too.

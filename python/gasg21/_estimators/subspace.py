@@ -69,7 +69,7 @@ class SubspaceMixin(
         if W.shape[1] != len(components):
             msg = f"W has {W.shape[1]} columns; it must have n_components = {len(components)}"
             raise InvalidInputError(msg)
-        return np.asarray(W @ components) + self._mean().astype(W.dtype)
+        return np.asarray(W @ components + self._mean().astype(W.dtype))
 
     def complete(self, X: Any, mask: Any = None) -> Array:
         """Return X with its missing entries filled in from the subspace; observed entries are kept.
@@ -221,7 +221,7 @@ class Published:
                 "the subspace explains too little of the samples: a random vector of their length would pass for an "
                 "inlier. Use more components, or center=True."
             )
-        if subspace.flagged > 0.5:  # noqa: PLR2004
+        if subspace.flagged > 0.5:
             return (
                 f"{subspace.flagged:.0%} of the samples are called outliers, more than half. The subspace may belong "
                 "to a minority; contamination= sets the share."
@@ -339,7 +339,7 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
             if subspace.lift is None:
                 return margin
             square = np.square(subspace.distances(batch.payload, batch.mask, threads)).mean(axis=1)
-            return 1 / (1 + square) - (margin < 0)
+            return np.asarray(1 / (1 + square) - (margin < 0))
 
         return _each_batch(samples, margins)
 
@@ -385,7 +385,7 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
         """Share of the inliers' variance that each principal axis explains, (n_components,)."""
         now = self._current()
         variance, rest = now.explained_variance, now.subspace.n_features - now.subspace.n_components
-        return variance / (variance.sum() + rest * now.subspace.noise_variance)
+        return np.asarray(variance / (variance.sum() + rest * now.subspace.noise_variance))
 
     @property
     def noise_variance_(self) -> float:
