@@ -4,6 +4,7 @@
 #include <pybind11/stl.h>
 
 #include <gasg21/recover.hpp>
+#include <gasg21/recovery/recentre.hpp>
 #include <memory>
 #include <string>
 #include <utility>
@@ -39,10 +40,13 @@ struct Prepared {
   Prepared(const AnyView<T>& raw, bool center, bool scaled) : samples(raw), view(raw) {
     if (!center) return;
     const py::gil_scoped_release nogil;
-    lift = std::make_unique<Lift<T>>(choose_lift<T>(raw, constant_share(scaled)));
-    view = lifted(raw, *lift);
+    set(choose_lift<T>(raw, constant_share(scaled)));
   }
-  uword more() const { return lift ? 1 : 0; }  // dimensions that the lift adds
+  void set(Lift<T> chosen) {
+    lift = std::make_unique<Lift<T>>(std::move(chosen));
+    view = lifted(samples, *lift);
+  }
+  uword more() const { return lift ? lift->n_appended() : 0; }  // dimensions that the lift adds
 };
 
 /// A basis of n rows for lifted samples: its directions, and the axis of the constant.
@@ -65,7 +69,7 @@ typename PyTracker<T>::Core make_tracker(const Prepared<T>& data, uword d, const
   };
   if (!py::isinstance<py::str>(choice.init)) {
     arma::Mat<T> given = copy_basis<T>(choice.init.cast<py::array>(), "init");
-    if (data.lift) given = lifted_basis(given);
+    if (data.more() > 0) given = lifted_basis(given);
     arma::Mat<T> tried = given;
     require(orthonormalize(tried), "init must have finite, linearly independent rows");
     return with_lift(Core(given, rule, choice.seed, choice.loss, choice.metric));
@@ -90,16 +94,36 @@ py::dict to_dict(const Identifiability& found) {
   return doubts;
 }
 
+/// Moves the centre onto the subspace by some fits, each about the centre that the last one found.
+/// Each brings it about ten times nearer.
+template <class T, class Begin>
+void centre_on_subspace(Prepared<T>& data, const AnyLoss& loss, Begin&& begin, Watch& watch) {
+  constexpr int rounds = 4;
+  data.set({data.lift->centre, T(0)});
+  for (int round = 0; round < rounds; ++round) {
+    auto fit = begin();
+    const py::gil_scoped_release nogil;
+    fit.run(data.view, watch);
+    if (fit.status() == Status::interrupted) return;
+    data.set({data.lift->centre + median_residuals(fit.basis(), data.view, loss), T(0)});
+  }
+}
+
 template <class T>
 py::dict recover_in(const py::object& samples, const py::object& mask, uword n, uword d,
                     const TrackerChoice& choice, const RecoverOptions& options, bool rotate,
                     py::object progress) {
   using Core = typename PyTracker<T>::Core;
-  const Prepared<T> data(as_view<T>(samples, mask, n), options.center, choice.metric.scaled());
+  Prepared<T> data(as_view<T>(samples, mask, n), options.center, choice.metric.scaled());
   const uword working = std::max(d, options.working_components);
   Watch watch(std::move(progress), double(n * (working + 1)));
-  Recoverer<Core> fit(make_tracker<T>(data, working, choice.rule, choice, watch), d + data.more(),
-                      options);
+  const auto begin = [&] {
+    return Recoverer<Core>(make_tracker<T>(data, working, choice.rule, choice, watch),
+                           d + data.more(), options);
+  };
+  if (options.center && !choice.loss.is_least_squares())
+    centre_on_subspace(data, choice.loss, begin, watch);
+  Recoverer<Core> fit = begin();
   Evidence evidence;
   {
     const py::gil_scoped_release nogil;

@@ -26,7 +26,7 @@ class PySubspace {
   const arma::Mat<T>& basis() const { return U_; }
   const std::shared_ptr<const Lift<T>>& lift() const { return lift_; }
   uword n_features() const { return lift_ ? lift_->centre.n_elem : U_.n_rows; }
-  uword n_components() const { return lift_ ? U_.n_cols - 1 : U_.n_cols; }
+  uword n_components() const { return U_.n_cols - (lift_ ? lift_->n_appended() : 0); }
 
   /// Computes it in the first call.
   const Subspace<T>& get() {

@@ -194,7 +194,8 @@ TEST_CASE("a subset has the chosen columns, in the chosen order, and owns their 
   for (uword j = 0; j < 4; ++j) check_same(subset.sample(j), X.col(expected[j]));
 }
 
-TEST_CASE("about takes one column of each part, at least as many as asked for and less than twice") {
+TEST_CASE(
+    "about takes one column of each part, at least as many as asked for and less than twice") {
   const arma::mat X(2, 1000, arma::fill::ones);
   for (const uword m : {1u, 9u, 10u, 11u, 19u, 20u, 25u, 999u, 1000u}) {
     CAPTURE(m);

@@ -123,13 +123,15 @@ def test_transform_is_least_squares_about_the_mean(rng):
 @pytest.mark.parametrize("estimator", [GASG21, GROUSE, GRASTA])
 def test_all_estimators_and_their_streams_fit_affine_subspaces(rng, estimator):
     X, basis, mean, _ = affine(rng, outliers=0, m=1500)
-    tolerance = {GASG21: 1e-4, GROUSE: 0.05, GRASTA: 1e-2}[estimator]
+    # An L1 fit may take the constant of the lift for a corrupt entry. GRASTA.fit moves the centre instead; a stream
+    # cannot, and is less accurate.
+    of_fit, of_stream = {GASG21: (1e-9, 1e-4), GROUSE: (1e-6, 1e-6), GRASTA: (1e-4, 0.15)}[estimator]
     fitted = estimator(D, center=True, random_state=0).fit(X)
     stream = estimator(D, center=True, random_state=0)
     for _ in range(4):
         for start in range(0, len(X), 100):
             stream.partial_fit(X[start : start + 100])
-    for model in (fitted, stream):
+    for model, tolerance in ((fitted, of_fit), (stream, of_stream)):
         assert subspace_angle(model.components_, basis) < tolerance
         assert np.linalg.norm(model.mean_ - mean) < 0.7
         assert model.components_.shape == (D, N)

@@ -257,7 +257,7 @@ class Recoverer {
   /// them, whatever its share: without it a lifted subspace has no point.
   arma::mat leading(const Polisher<T>& polisher) const {
     const arma::mat& C = polisher.scatter().C;
-    if (!tracker_.lift()) return thin_svd(C).V.eval().head_cols(d_);
+    if (!tracker_.has_constant()) return thin_svd(C).V.eval().head_cols(d_);
     const arma::vec axis = constant_axis(polisher.basis());
     const arma::mat rest = orthogonal_complement(axis);
     const arma::mat V = thin_svd(transposed_product(rest, product(C, rest))).V.eval();
@@ -269,7 +269,7 @@ class Recoverer {
   /// lies, not how it is inclined.
   double error_of(const arma::mat& information, const arma::Mat<T>& U) const {
     return standard_error(
-        tracker_.lift() ? information_besides(information, constant_axis(U)) : information,
+        tracker_.has_constant() ? information_besides(information, constant_axis(U)) : information,
         U.n_rows);
   }
 

@@ -89,10 +89,10 @@ struct TrackerState {
   RankOneGradient<T> previous;  // weight 0 until the first step
   Random random;
   Counters counters;
-  std::uint64_t entries_used = 0;       // observed entries of all used vectors
-  std::uint64_t steps_since_check = 0;  // of orthonormality
-  BasisLayout<T> layout{};              // of U, for resuming bit by bit; clear it to change U
-  RecentFits recent{U.n_cols};          // what it knows about its inliers
+  std::uint64_t entries_used = 0;         // observed entries of all used vectors
+  std::uint64_t steps_since_check = 0;    // of orthonormality
+  BasisLayout<T> layout{};                // of U, for resuming bit by bit; clear it to change U
+  RecentFits recent{U.n_cols};            // what it knows about its inliers
   std::shared_ptr<const Lift<T>> lift{};  // of the samples; none = a linear subspace
 };
 
@@ -230,6 +230,8 @@ class Tracker {
   /// Entries of a vector before it is lifted.
   uword n_features() const { return lift_ ? lift_->centre.n_elem : n(); }
   const std::shared_ptr<const Lift<T>>& lift() const { return lift_; }
+  /// The basis has a row for the constant of the lift.
+  bool has_constant() const { return lift_ && lift_->n_appended() > 0; }
   void set_lift(Lift<T> lift) {
     require(lift.n_rows() == n(), "the lift makes samples of ", lift.n_rows(),
             " entries, but n = ", n());

@@ -45,9 +45,8 @@ class GRASTA(StreamingSubspace):
     admm_tol : float
         ADMM ends when its constraint holds to this, for a sample of unit length.
     center : bool
-        As in `GASG21`, but meant for some dozen features: the constant that stands for the mean is one entry of each
-        sample, and among many features the L1 norm may take it for a corrupted one. Then subtract the medians of the
-        features instead.
+        True fits an affine subspace. `fit` then runs five times, to move the centre onto the subspace; a stream
+        cannot do that, and is less accurate.
     init, max_passes, tol, contamination, on_bad, absent, random_state, verbose, n_jobs
         As in `GASG21`.
 

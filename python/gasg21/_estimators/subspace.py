@@ -193,11 +193,11 @@ class Published:
         """
         if self.contamination is not None:
             return self.contamination
-        subspace, lifted = self.subspace, int(self.subspace.lift is not None)
+        subspace = self.subspace
         if subspace.n_features - subspace.n_components > 1 and subspace.decides:
             return None
         entries = self.counters["entries_used"] / max(self.counters["n_used"], 1)
-        return null_offset(entries, subspace.n_components + lifted)
+        return null_offset(entries, len(subspace.basis))
 
     @cached_property
     def components(self) -> Array:

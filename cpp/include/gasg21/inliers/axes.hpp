@@ -31,7 +31,7 @@ void fix_signs(arma::Mat<T>& U) {
 /// The map from weights in a basis, linear or lifted, to weights in the subspace itself.
 template <class T>
 arma::mat to_subspace(const arma::Mat<T>& U, const Lift<T>* lift) {
-  if (!lift) return arma::mat(U.n_cols, U.n_cols, arma::fill::eye);
+  if (!lift || lift->n_appended() == 0) return arma::mat(U.n_cols, U.n_cols, arma::fill::eye);
   return flat_of(U, lift->constant).directions;
 }
 
@@ -46,9 +46,11 @@ PrincipalAxes<T> principal_axes(const arma::Mat<T>& U, const Lift<T>* lift, cons
   PrincipalAxes<T> axes{product(U, in_T(product(map, spectrum.V))),
                         arma::Col<T>(U.n_rows, arma::fill::zeros), spectrum.s};
   if (lift) {
-    axes.components.shed_row(U.n_rows - 1);
+    const uword n = lift->centre.n_elem;
     const arma::Mat<T> along = product(U, in_T(product(map, arma::mat(mean))));
-    axes.mean = lift->centre + flat_of(U, lift->constant).nearest + along.head_rows(U.n_rows - 1);
+    axes.components = axes.components.head_rows(n);
+    axes.mean = lift->centre + along.head_rows(n);
+    if (lift->n_appended() > 0) axes.mean += flat_of(U, lift->constant).nearest;
   }
   fix_signs(axes.components);
   return axes;
