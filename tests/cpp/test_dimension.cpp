@@ -1,6 +1,7 @@
 // recovery/dimension.hpp: the dimension that the data supports.
 #include <cmath>
 #include <gasg21/recovery/dimension.hpp>
+#include <gasg21/seeding/choose_lift.hpp>
 
 #include "polish_support.hpp"
 
@@ -90,5 +91,19 @@ TEST_CASE("a poll of the observer stops the choice") {
     CHECK_THROWS_AS(choose_dimension<double>(DenseView<double>(p.X), {}, observer),
                     gasg21::Stopped);
     CHECK(observer.left == 0);
+  }
+}
+
+TEST_CASE("an affine subspace has one dimension less than its lifted samples, noisy or not") {
+  for (const double noise : {0.0, 0.3}) {
+    support::Random random(11);
+    const arma::mat V = gasg21::random_basis<double>(40, 3, random);
+    const arma::vec scale = {4, 2, 1.5};
+    arma::mat X = V * (arma::diagmat(scale) * support::gaussian<double>(3, 500, random));
+    X += noise * support::gaussian<double>(40, 500, random) + 7;
+    const gasg21::DenseView<double> view(X);
+    const gasg21::Lift<double> lift = gasg21::choose_lift<double>(view);
+    gasg21::Unobserved nobody;
+    CHECK(gasg21::choose_affine_dimension<double>(gasg21::lifted(view, lift), {}, nobody) == 3);
   }
 }

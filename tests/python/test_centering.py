@@ -196,11 +196,12 @@ def test_init_and_working_components_are_those_of_the_directions(rng):
     assert subspace_angle(model.components_, basis) < 0.05
 
 
-def test_the_dimension_of_an_affine_subspace_is_chosen(rng):
-    X, basis, *_ = affine(rng, noise=0.01)
+@pytest.mark.parametrize("noise", [0, 0.01, 0.3])
+def test_the_dimension_of_an_affine_subspace_is_chosen(rng, noise):
+    X, basis, *_ = affine(rng, noise=noise)
     model = GASG21("auto", center=True, random_state=0).fit(X)
     assert model.n_components_ == D
-    assert subspace_angle(model.components_, basis) < 0.05
+    assert subspace_angle(model.components_, basis) < 0.3
 
 
 def test_a_dominating_offset_is_told(rng):

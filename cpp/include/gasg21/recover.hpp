@@ -345,8 +345,8 @@ uword chosen_dimension(const Data& data, const RecoverOptions& options, Observer
   DimensionOptions choice;
   choice.seed = options.seed;
   choice.n_threads = options.n_threads;
-  const uword d = choose_dimension<T>(data, choice, observer);
-  return data.lift ? std::max<uword>(d, 2) - 1 : d;  // the constant takes one
+  return data.lift ? choose_affine_dimension<T>(data, choice, observer)
+                   : choose_dimension<T>(data, choice, observer);
 }
 
 /// Finds the d-dimensional subspace that the good samples lie on. The data is a view (DenseView,

@@ -9,6 +9,8 @@
 
 #include "gasg21/data/held_out.hpp"
 #include "gasg21/data/views.hpp"
+#include "gasg21/geometry/jacobi_svd.hpp"
+#include "gasg21/geometry/products.hpp"
 #include "gasg21/metric.hpp"
 #include "gasg21/polish/polisher.hpp"
 #include "gasg21/recovery/report.hpp"
@@ -16,6 +18,7 @@
 #include "gasg21/recovery/stream.hpp"
 #include "gasg21/support/config.hpp"
 #include "gasg21/support/error.hpp"
+#include "gasg21/support/median.hpp"
 #include "gasg21/support/parallel.hpp"
 #include "gasg21/tracker.hpp"
 
@@ -128,6 +131,52 @@ uword choose_dimension(const Data& data, const DimensionOptions& options, Observ
   }
   while (best > 1 && !predicting[best]) --best;
   return best;
+}
+
+namespace detail {
+
+/// Whether the inliers of a fit share a weight that is large beside its own variation, as samples
+/// do whose centre lies off their affine subspace.
+template <class T>
+bool shares_offset(const SampleFits<T>& fits) {
+  std::vector<double> near;
+  for (uword j = 0; j < fits.r2.n_elem; ++j)
+    if (fits.is_used(j)) near.push_back(fits.r2[j]);
+  const double most = 9 * median(near);
+  std::vector<uword> inliers;
+  for (uword j = 0; j < fits.r2.n_elem; ++j)
+    if (fits.is_used(j) && fits.r2[j] <= most) inliers.push_back(j);
+  if (inliers.size() <= 2 * fits.W.n_rows) return false;
+  arma::mat A = arma::conv_to<arma::mat>::from(fits.W.cols(arma::uvec(inliers)));
+  for (uword k = 0; k < inliers.size(); ++k)  // in the data's units
+    A.col(k) /= double(fits.up[inliers[k]]) * double(fits.down[inliers[k]]);
+  A /= std::max(arma::abs(A).max(), 1e-300);
+  const arma::vec mean = arma::mean(A, 1);
+  A.each_col() -= mean;
+  const ThinSvd<double> spread = thin_svd(arma::mat(A.t()));
+  const arma::mat along = transposed_product(spread.V, arma::mat(mean));
+  constexpr double large = 10;
+  for (uword c = 0; c < mean.n_elem; ++c) {
+    const double variance = spread.s[c] * spread.s[c] / double(inliers.size());
+    if (along[c] * along[c] > large * variance && std::abs(along[c]) > 1e-12) return true;
+  }
+  return false;
+}
+
+}  // namespace detail
+
+/// The dimension of an affine subspace: that of the centred samples, less the direction in which
+/// the centre lies off it, if they are exact enough to show it. The data is lifted.
+template <class T, class Data, class Observer>
+uword choose_affine_dimension(const Data& data, const DimensionOptions& options,
+                              Observer& observer) {
+  const Lift<T> centre{data.lift->centre, T(0)};
+  const Data centred = lifted(data, centre);
+  const uword d = choose_dimension<T>(centred, options, observer);
+  if (d == 1) return d;
+  const auto some = about(centred, options.n_samples);
+  const auto fit = detail::robust_fit<T>(some, d, options, observer);
+  return fit && detail::shares_offset(fit->fits()) ? d - 1 : d;
 }
 
 }  // namespace gasg21
