@@ -1,4 +1,5 @@
-// Decisions about outliers and robust distances, for Python: learnt from fits to one basis.
+// Decisions about outliers and robust distances on plain arrays, so that tests can compare them
+// with an oracle. Estimators use them through Subspace.
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
@@ -7,14 +8,10 @@
 
 #include "array_view.hpp"
 #include "module.hpp"
-#include "pickling.hpp"
 
 namespace gasg21::bindings {
 
 namespace {
-
-// Of pickled decisions and distances; raise them when the fields change.
-constexpr int decision_schema = 1, distances_schema = 1;
 
 /// Copies: W (m, d), r2, count and norm (m,), all float64.
 Fitted as_fitted(const py::array& W, const py::array& r2, const py::array& count,
@@ -49,58 +46,6 @@ arma::mat from_rows(const py::handle& object) {
   return transposed.t();
 }
 
-arma::vec from_vector(const py::handle& object) {
-  const auto a = py::cast<py::array>(object);
-  return arma::vec(as_vector<double>(a, uword(a.size()), "a vector of the state"), uword(a.size()));
-}
-
-py::tuple state_of(const Decision& d) {
-  return py::make_tuple(decision_schema, d.n, to_rows(d.C), d.s, d.share, d.believed, d.excuses,
-                        d.exact, d.centre, d.cut, d.n_inliers, d.flagged, d.explains_too_little);
-}
-
-Decision decision_from(const py::tuple& t) {
-  require(t.size() == 13 && t[0].cast<int>() == decision_schema, "not the state of a Decision");
-  const auto real = [&](int i) { return t[i].cast<double>(); };
-  const auto flag = [&](int i) { return t[i].cast<bool>(); };
-  Decision d{t[1].cast<uword>(),
-             from_rows(t[2]),
-             real(3),
-             real(4),
-             flag(5),
-             flag(6),
-             real(7),
-             real(8),
-             real(9),
-             real(10),
-             real(11),
-             flag(12)};
-  require(d.C.is_square() && d.C.is_finite(),
-          "the scatter of a Decision must be square and finite");
-  require(!d.believed || (!d.C.empty() && d.s > 0 && d.share > 0 && d.share < 1),
-          "not the state of a Decision: no mixture");
-  return d;
-}
-
-py::tuple state_of(const Distances& d) {
-  return py::make_tuple(distances_schema, to_rows(d.R), to_column_array(d.centre),
-                        to_rows(d.covariance), d.noise_variance, d.n_inliers,
-                        to_column_array(d.core.centre), to_rows(d.core.scatter), d.noise);
-}
-
-Distances distances_from(const py::tuple& t) {
-  require(t.size() == 9 && t[0].cast<int>() == distances_schema, "not the state of Distances");
-  const auto real = [&](int i) { return t[i].cast<double>(); };
-  Distances d{from_rows(t[1]), from_vector(t[2]), from_rows(t[3]),
-              real(4),         real(5),           {from_vector(t[6]), from_rows(t[7])},
-              real(8)};
-  const uword k = d.core.centre.n_elem;
-  require(d.core.scatter.n_rows == k && d.core.scatter.n_cols == k && d.core.scatter.is_finite() &&
-              (d.R.empty() || d.R.n_cols == k || d.n_inliers == 0),
-          "not the state of Distances: the sizes do not fit");
-  return d;
-}
-
 void bind_decision(py::module_& m) {
   py::class_<Decision>(m, "Decision")
       .def(
@@ -128,10 +73,7 @@ void bind_decision(py::module_& m) {
       .def_readonly("cut", &Decision::cut)
       .def_readonly("n_inliers", &Decision::n_inliers)
       .def_readonly("flagged", &Decision::flagged)
-      .def_readonly("explains_too_little", &Decision::explains_too_little)
-      .def("__getstate__", [](const Decision& d) { return state_of(d); })
-      .def_static("_from_state", decision_from)
-      .def("__reduce__", reduce);
+      .def_readonly("explains_too_little", &Decision::explains_too_little);
   m.def(
       "decide",
       [](const py::array& W, const py::array& r2, const py::array& count, const py::array& norm,
@@ -168,10 +110,7 @@ void bind_distances(py::module_& m) {
       .def_property_readonly("centre", [](const Distances& d) { return to_column_array(d.centre); })
       .def_property_readonly("covariance", [](const Distances& d) { return to_rows(d.covariance); })
       .def_readonly("noise_variance", &Distances::noise_variance)
-      .def_readonly("n_inliers", &Distances::n_inliers)
-      .def("__getstate__", [](const Distances& d) { return state_of(d); })
-      .def_static("_from_state", distances_from)
-      .def("__reduce__", reduce);
+      .def_readonly("n_inliers", &Distances::n_inliers);
   m.def(
       "learn_distances",
       [](const py::array& W, const py::array& r2, const py::array& count, const py::array& norm,

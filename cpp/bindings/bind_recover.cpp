@@ -134,10 +134,10 @@ py::dict recover_in(const py::object& samples, const py::object& mask, uword n, 
   py::dict found;
   FitKind kind = fit.kind();
   kind.rotate = rotate;
+  found["tracker"] = std::make_unique<PyTracker<T>>(fit.tracker(), evidence.range);
   found["subspace"] =
       std::make_unique<PySubspace<T>>(fit.basis(), fit.tracker().lift(), std::move(evidence), kind);
   found["interrupt"] = watch.pending();
-  found["tracker"] = std::make_unique<PyTracker<T>>(fit.tracker());
   found["status"] = to_string(fit.status());
   found["estimated_angle"] = fit.estimated_angle();
   found["history"] = to_list(fit.history());

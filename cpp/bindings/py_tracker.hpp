@@ -13,6 +13,7 @@
 #include "any_rule.hpp"
 #include "array_view.hpp"
 #include "infinite.hpp"
+#include "prior.hpp"
 #include "py_subspace.hpp"
 #include "tracker_state.hpp"
 #include "watch.hpp"
@@ -23,9 +24,11 @@ template <class T>
 class PyTracker {
  public:
   using Core = Tracker<T, AnyStep, AnyLoss, AnyMetric>;
-  static constexpr int schema = 4;  // of the pickled state; raise it when the fields change
+  static constexpr int schema = 5;  // of the pickled state; raise it when the fields change
 
-  explicit PyTracker(Core core) : core_(std::move(core)) {}
+  /// `range`: of the entries that a fit before the stream has seen.
+  explicit PyTracker(Core core, EntryRange range = {})
+      : core_(std::move(core)), range_(std::move(range)) {}
 
   /// Updates with the samples, in the given order or as they are. Returns their residuals before
   /// the update, NaN for those that were skipped.
@@ -42,6 +45,7 @@ class PyTracker {
     {
       const py::gil_scoped_release nogil;
       lock.lock();
+      for (uword j = 0; j < at.n_elem; ++j) note_unseen(view.sample(at[j]));
       run(core_, view, at, [&](const StepReport& report) {
         *next++ = report.residual;
         return watch.step(report);
@@ -64,8 +68,10 @@ class PyTracker {
       return py::none();
     const T* values = static_cast<const T*>(a.data());
     if (first_infinite(values, nullptr, core_.n_features()) < core_.n_features()) return py::none();
-    return py::float_(
-        alone([&](Core& core) { return core.update(DenseSample<T>{values}).residual; }));
+    return py::float_(alone([&](Core& core) {
+      note_unseen(DenseSample<T>{values, nullptr, nullptr, core.lift().get()});
+      return core.update(DenseSample<T>{values}).residual;
+    }));
   }
 
   py::array_t<std::uint64_t> permutation(uword count) {
@@ -91,20 +97,23 @@ class PyTracker {
     struct Published {
       arma::Mat<T> U;
       Fitted fits;
+      EntryRange range;
       Counters counters;
       std::uint64_t entries_used;
       double eta;
       std::int64_t level;
     };
-    Published now = alone([](Core& core) {
-      return Published{core.basis(),        core.recent_fits(), core.counters(),
-                       core.entries_used(), core.rule().eta(),  core.rule().level()};
+    Published now = alone([this](Core& core) {
+      return Published{core.basis(),       core.recent_fits(),  range_,
+                       core.counters(),    core.entries_used(), core.rule().eta(),
+                       core.rule().level()};
     });
     const double exact = exact_residual(std::numeric_limits<T>::epsilon(), false, arma::datum::nan);
-    return py::make_tuple(std::make_unique<PySubspace<T>>(std::move(now.U), core_.lift(),
-                                                          Evidence{std::move(now.fits), {}, {}},
-                                                          FitKind{exact, false, rotate}),
-                          to_dict(now.counters, now.entries_used), now.eta, now.level);
+    return py::make_tuple(
+        std::make_unique<PySubspace<T>>(std::move(now.U), core_.lift(),
+                                        Evidence{std::move(now.fits), {}, std::move(now.range)},
+                                        FitKind{exact, false, rotate}),
+        to_dict(now.counters, now.entries_used), now.eta, now.level);
   }
 
   bool is_lifted() const { return core_.lift() != nullptr; }
@@ -114,15 +123,20 @@ class PyTracker {
   }
 
   py::tuple get_state() {
-    return py::make_tuple(schema, core_.loss().name(),
-                          pack<T>(alone([](Core& core) { return core.state(); })));
+    EntryRange range;
+    const auto state = alone([&](Core& core) {
+      range = range_;
+      return core.state();
+    });
+    return py::make_tuple(schema, core_.loss().name(), pack<T>(state), to_tuple(range));
   }
 
   static std::unique_ptr<PyTracker> from_state(const py::tuple& t) {
-    require(t.size() == 3 && t[0].cast<int>() == schema,
+    require(t.size() == 4 && t[0].cast<int>() == schema,
             "this pickle holds another version of a tracker's state");
     return std::make_unique<PyTracker>(
-        Core(unpack<T>(t[2].cast<py::tuple>()), AnyLoss(t[1].cast<LossName>())));
+        Core(unpack<T>(t[2].cast<py::tuple>()), AnyLoss(t[1].cast<LossName>())),
+        as_range(t[3].cast<RangeTuple>()));
   }
 
  private:
@@ -135,7 +149,20 @@ class PyTracker {
     return work(core_);
   }
 
+  /// Takes coordinates into the range that the fit had never observed. There are hardly ever any.
+  template <class Sample>
+  void note_unseen(const Sample& sample) {
+    for (uword i = 0; i < range_.low.n_elem && any_unseen_; ++i) {
+      if (range_.low[i] <= range_.high[i]) continue;
+      each_entry(sample, i, i + 1, [&](uword, T value, bool observed) {
+        if (observed && std::isfinite(value)) range_.low[i] = range_.high[i] = double(value);
+      });
+    }
+  }
+
   Core core_;
+  EntryRange range_;  // empty = unknown
+  bool any_unseen_ = arma::any(range_.low > range_.high);
   std::mutex mutex_;
 };
 

@@ -224,3 +224,22 @@ def test_center_must_be_a_flag_and_stay(rng):
 def test_a_linear_subspace_has_mean_zero(problem):
     model = GASG21(3, random_state=0).fit(problem.data)
     np.testing.assert_array_equal(model.mean_, np.zeros(problem.data.shape[1]))
+
+
+@pytest.mark.filterwarnings("ignore:no sample is called an outlier")
+def test_rows_with_infinities_do_not_move_the_centre(rng):
+    X, basis, *_ = affine(rng, outliers=0, missing=0, noise=0.05, m=400)
+    bad = X.copy()
+    bad[:240, 0] = np.inf
+    model = GASG21(D, center=True, on_bad="skip", random_state=0).fit(bad)
+    assert np.isfinite(model.mean_).all()
+    assert subspace_angle(model.components_, basis) < 0.05
+    assert (model.predict(X) == 1).mean() > 0.98
+    assert model.diagnostics_["n_nonfinite"] > 0
+
+
+def test_inverse_transform_keeps_the_mean_exact(rng):
+    X, *_ = affine(rng, offset=1000)
+    model = GASG21(D, center=True, random_state=0).fit(X)
+    zero = model.inverse_transform(np.zeros((1, D), np.float32))
+    np.testing.assert_array_equal(zero[0], model.mean_)

@@ -1,11 +1,14 @@
 """Completion and held-out entries against the oracle, in all forms of input."""
 
+import pickle
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from gasg21 import GASG21, SubspaceImputer, _core
+from gasg21 import GASG21, GRASTA, SubspaceImputer, _core
 from gasg21._algorithms import held_out
 from gasg21._data.samples import Samples
 from gasg21.datasets import make_low_rank
@@ -192,3 +195,53 @@ def test_float32_is_completed_in_float32():
     assert filled.dtype == np.float32
     expected = SubspaceImputer(3, random_state=0).fit_transform(data.data)
     assert_allclose(filled[data.inlier], expected[data.inlier], atol=1e-3 * np.nanmax(np.abs(data.data)))
+
+
+@pytest.mark.parametrize("estimator", [GASG21, GRASTA])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_feature_that_the_fit_never_saw_stays_nan_until_the_stream_sees_it(estimator):
+    X = problem(seed=12, noise=0.05).data + 3
+    whole = X.copy()
+    X[:, 5] = np.nan
+    model = estimator(3, center=True, random_state=0).fit(X)
+    assert np.isnan(model.complete(X)[:, 5]).all()
+    assert np.isnan(model.partial_fit(X[:1]).complete(X)[:, 5]).all()
+    again = pickle.loads(pickle.dumps(model))
+    assert np.isnan(again.complete(X)[:, 5]).all()
+    seen = whole[~np.isnan(whole[:, 5])][:1]
+    assert np.isfinite(again.partial_fit(seen).complete(X)[:, 5]).all()
+
+
+def test_ratings_stay_in_their_range_after_a_stream_and_for_grasta():
+    rng = np.random.default_rng(13)
+    truth = np.clip(np.round(3.5 + rng.standard_normal((300, 1)) + rng.standard_normal(80)), 1, 5)
+    ratings = np.where(rng.random(truth.shape) < 0.15, truth, np.nan)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        models = [
+            GASG21(2, center=True, random_state=0).fit(ratings).partial_fit(ratings[:1]),
+            GRASTA(2, center=True, random_state=0).fit(ratings),
+        ]
+        for model in models:
+            filled = model.complete(ratings)
+            assert np.nanmin(filled) >= 0
+            assert np.nanmax(filled) <= 6
+
+
+def test_auto_stops_where_entries_are_too_few():
+    rng = np.random.default_rng(14)
+    X = rng.standard_normal((100, 1)) @ rng.standard_normal((1, 12)) + 5
+    for row in X:
+        row[rng.permutation(12)[3:]] = np.nan
+    filled = SubspaceImputer(random_state=0).fit_transform(X)
+    assert np.isfinite(filled).all()
+
+
+def test_infinite_entries_do_not_flatter_the_score():
+    data = problem(seed=15, noise=0.05)
+    model = GASG21(3, on_bad="skip", random_state=0).fit(data.data)
+    bad = data.data.copy()
+    bad[: len(bad) // 2 + 5, 0] = np.inf
+    noise = np.where(np.isnan(bad), np.nan, np.random.default_rng(0).standard_normal(bad.shape))
+    noise[: len(bad) // 2 + 5, 0] = np.inf
+    assert model.score(noise) < 0.1 < model.score(bad)

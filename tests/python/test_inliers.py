@@ -1,6 +1,4 @@
-"""Decisions and robust distances of the compiled core: equal to the oracle, pickled, and sound on odd input."""
-
-import pickle
+"""Decisions and robust distances of the compiled core: equal to the oracle, and sound on odd input."""
 
 import numpy as np
 import pytest
@@ -107,43 +105,11 @@ def test_samples_that_tell_nothing():
     np.testing.assert_array_equal(np.flatnonzero(np.isnan(pairs).any(axis=1)), [3, 4, 5])
 
 
-def test_a_pickle_decides_alike():
-    fits, _ = made(0.4, observed=0.7)
-    decision = _core.decide(*fits, N, 1e-12)
-    distances = _core.learn_distances(*fits, decision, np.eye(D, 2))
-    again, measured = pickle.loads(pickle.dumps((decision, distances)))
-    np.testing.assert_array_equal(again.margins(*fits, fresh=True), decision.margins(*fits, fresh=True))
-    np.testing.assert_array_equal(measured.pairs(*fits), distances.pairs(*fits))
-    np.testing.assert_array_equal(measured.covariance, distances.covariance)
-    for name in ("n", "s", "share", "believed", "excuses", "exact", "centre", "cut", "n_inliers", "flagged"):
-        assert getattr(again, name) == getattr(decision, name)
-    assert again.explains_too_little == decision.explains_too_little
-
-
-def test_a_decision_without_fits_is_pickled_and_passes_all():
+def test_a_decision_without_fits_passes_all():
     fits, _ = made(0.0, samples=4)
-    decision = pickle.loads(pickle.dumps(_core.decide(*fits, N)))
+    decision = _core.decide(*fits, N)
     assert decision.explains_too_little
     assert (decision.margins(*fits, fresh=False) == np.inf).all()
-
-
-def test_tampered_states_are_refused():
-    fits, _ = made(0.4)
-    decision = _core.decide(*fits, N)
-    distances = _core.learn_distances(*fits, decision)
-    state, measured = decision.__getstate__(), distances.__getstate__()
-    wrong = [
-        state[:-1],
-        (99, *state[1:]),
-        (*state[:2], np.full((D, D), np.nan), *state[3:]),
-        (*state[:4], 2.0, *state[5:]),
-    ]
-    for bad in wrong:
-        with pytest.raises(InvalidInputError):
-            _core.Decision._from_state(bad)
-    for bad in (measured[:-1], (99, *measured[1:]), (*measured[:7], np.eye(D + 1), measured[8])):
-        with pytest.raises(InvalidInputError):
-            _core.Distances._from_state(bad)
 
 
 def test_wrong_arguments_are_refused():

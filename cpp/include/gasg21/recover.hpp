@@ -96,17 +96,18 @@ class Recoverer {
       tracker_.restart(basis_, std::move(rule));
   }
 
-  /// What the samples say about the inliers of the result. The tracker takes over their fits. Empty
-  /// if the observer stops it.
+  /// What the samples say about the inliers of the result. The tracker takes over their fits.
   template <class Data, class Observer>
   Evidence evidence(const Data& data, Observer& observer) {
-    Evidence found{no_fits(basis_), {}, {}};
+    Evidence found;
     try {
+      if (status_ == Status::interrupted) throw Stopped{};
       found = collect_evidence(basis_, data, parallel(observer));
-      tracker_.set_recent_fits(found.fits);
     } catch (const Stopped&) {
       status_ = Status::interrupted;
+      found = collect_little_evidence(basis_, data);
     }
+    tracker_.set_recent_fits(found.fits);
     return found;
   }
 

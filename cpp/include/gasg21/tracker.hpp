@@ -120,7 +120,8 @@ class Tracker {
   /// finds a lift for the first samples.
   Tracker(Lift<T> lift, uword d, StepRule rule = StepRule{}, std::uint64_t seed = 0, Loss loss = {},
           Metric metric = {})
-      : Tracker(lift.n_rows(), d + 1, std::move(rule), seed, std::move(loss), std::move(metric)) {
+      : Tracker(lift.n_rows(), d + lift.n_appended(), std::move(rule), seed, std::move(loss),
+                std::move(metric)) {
     set_lift(std::move(lift));
   }
 
@@ -189,6 +190,7 @@ class Tracker {
     rule_ = std::move(rule);
     metric_.forget();
     previous_.weight = previous_length_ = 0;
+    recent_ = RecentFits(d());
     steps_since_check_ = 0;
   }
 

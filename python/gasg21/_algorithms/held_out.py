@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from gasg21 import _core
 from gasg21._data.samples import Array, Samples
 
+_NO_NOISE, _MARGIN = 1e-20, 0.25  # as in fit/completer.hpp
 _REFERENCE_ENTRIES = 2**22  # of the samples whose medians are the reference of the score
 
 
@@ -34,8 +35,19 @@ def complete(subspace: _core.Subspace, samples: Samples, threads: int) -> Array:
     return out
 
 
-def replace_missing(out: Array, samples: Samples, values: Array) -> None:
-    """Write `values`, where they are not NaN, to the missing entries of the samples in `out`."""
+def replace_missing(out: Array, samples: Samples, values: Array, subspace: _core.Subspace) -> None:
+    """Write `values`, where they are not NaN, to the missing entries of the samples in `out`.
+
+    As in `complete`, features that the fit has never observed stay NaN, and noisy data limits the values.
+    """
+    low, high, _ = subspace.range
+    n = values.shape[1]
+    if len(low):
+        values[:, unseen(subspace)] = np.nan
+        if subspace.prior[1] > _NO_NOISE:
+            centre = 0 if subspace.lift is None else subspace.lift[0]
+            beyond = _MARGIN * (high - low)[:n]
+            values = np.clip(values, low[:n] - beyond + centre, high[:n] + beyond + centre)
     for batch in samples.pieces():
         observed, _ = samples.observed(batch.rows)
         some = values[batch.rows]
@@ -68,6 +80,7 @@ def _medians(samples: Samples) -> Array:
     if samples.n_samples // step < 10:  # medians of few samples are the samples
         return np.zeros(samples.n_features)
     some = samples.dense(slice(None, None, step))
+    some = np.where(np.isfinite(some), some, np.nan)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a feature without an entry
         return np.nan_to_num(np.nanmedian(some, axis=0).astype(np.float64))

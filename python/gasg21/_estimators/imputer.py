@@ -15,7 +15,7 @@ from gasg21._data.parameters import n_threads, seed_of
 from gasg21._data.samples import Array, Samples, TakesSamples, check_samples, unchanged_on_error
 from gasg21._estimators.gasg21 import GASG21
 from gasg21._estimators.subspace import warn_of_unseen
-from gasg21.exceptions import ConvergenceWarning
+from gasg21.exceptions import ConvergenceWarning, InvalidInputError
 
 _CANDIDATES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 17, 20, 24, 29, 35, 42, 50)  # dimensions that "auto" tries
 _GAIN = 0.99  # a larger dimension must lower the error to this share of it
@@ -121,8 +121,8 @@ class SubspaceImputer(
     def transform(self, X: Any, mask: Any = None) -> Array:
         """Return X, dense, with its missing entries filled in: see `GASG21.complete`.
 
-        Entries of features that the fit has never observed stay NaN, with a warning, and so do samples without any
-        observed entry.
+        Entries of features that the fit has never observed stay NaN, with a warning. A sample without an observed
+        entry becomes `mean_`, or stays NaN with ``center=False``.
         """
         check_is_fitted(self)
         samples = check_samples(self, X, mask, reset=False, dtype=self.components_.dtype)
@@ -157,7 +157,12 @@ class SubspaceImputer(
         fitted, rest = _some(samples, ~held), _some(samples, held)
         best = 1
         for tried, d in enumerate(d for d in _CANDIDATES if d < samples.n_features):
-            model = self._fit_subspace(fitted, d, seed)
+            try:
+                model = self._fit_subspace(fitted, d, seed)
+            except InvalidInputError:  # no sample observes more than d entries
+                if d == 1:
+                    raise
+                break
             self.scores_[d] = held_out.score(model._current().subspace, rest, n_threads(self.n_jobs))
             if 1 - self.scores_[d] < _GAIN * (1 - self.scores_[best]):
                 best = d

@@ -69,7 +69,7 @@ class SubspaceMixin(
         if W.shape[1] != len(components):
             msg = f"W has {W.shape[1]} columns; it must have n_components = {len(components)}"
             raise InvalidInputError(msg)
-        return np.asarray(W @ components + self._mean().astype(W.dtype))
+        return np.asarray(W @ components + self._mean())
 
     def complete(self, X: Any, mask: Any = None) -> Array:
         """Return X with its missing entries filled in from the subspace; observed entries are kept.
@@ -127,7 +127,7 @@ class SubspaceMixin(
 
     def _mean(self) -> Array:
         """Return the point that weights are measured from."""
-        return np.zeros(1)
+        return np.zeros(1, self.components_.dtype)
 
     def _weights(self, samples: Samples) -> Array:
         """Weights (m, d) by the loss of the estimator."""
@@ -316,8 +316,8 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
         loss = self._weights_loss()
         out = held_out.complete(now.subspace, samples, n_threads(self.n_jobs))
         if loss != "l21":
-            by_weights = self._weights(samples) @ now.components + now.mean
-            held_out.replace_missing(out, samples, by_weights)
+            by_weights = self._weights(samples, now.subspace) @ now.components + now.mean
+            held_out.replace_missing(out, samples, by_weights, now.subspace)
         warn_of_unseen(self, now.subspace)
         return out
 
@@ -346,8 +346,8 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
     def _mean(self) -> Array:
         return self.mean_
 
-    def _weights(self, samples: Samples) -> Array:
-        subspace, loss, threads = self._current().subspace, self._weights_loss(), n_threads(self.n_jobs)
+    def _weights(self, samples: Samples, subspace: _core.Subspace | None = None) -> Array:
+        subspace, loss, threads = subspace or self._current().subspace, self._weights_loss(), n_threads(self.n_jobs)
         return _each_batch(samples, lambda batch: subspace.transform(batch.payload, batch.mask, loss, threads))
 
     def _residuals(self, samples: Samples, *, telling: bool, subspace: _core.Subspace | None = None) -> Array:
@@ -376,7 +376,7 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
 
     @property
     def offset_(self) -> float:  # type: ignore[override]
-        """``decision_function(X) = score_samples(X) - offset_``."""
+        """``decision_function(X) = score_samples(X) - offset_``; NaN if no such number makes the decision."""
         offset = self._current().offset
         return np.nan if offset is None else offset
 
@@ -385,7 +385,8 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
         """Share of the inliers' variance that each principal axis explains, (n_components,)."""
         now = self._current()
         variance, rest = now.explained_variance, now.subspace.n_features - now.subspace.n_components
-        return np.asarray(variance / (variance.sum() + rest * now.subspace.noise_variance))
+        total = variance.sum() + rest * now.subspace.noise_variance
+        return np.asarray(variance / total) if total != 0 else np.zeros_like(variance)
 
     @property
     def noise_variance_(self) -> float:

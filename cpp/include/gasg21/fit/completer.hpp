@@ -133,12 +133,13 @@ class Completer {
     // The least ridge keeps M regular where fewer than d entries are observed without noise.
     double ridge = std::max(s_, 1e-14 * arma::trace(M_) / double(d));
     if (!(ridge > 0)) ridge = 1;  // the subspace has nothing in these coordinates
+    v_.zeros();
     for (arma::mat G = M_;; ridge *= 100) {
       M_ = G;
       M_.diag() += ridge;
       if (kernels::ldl(M_.memptr(), d) > 0) break;
+      if (!(ridge < 1e300)) return;  // not finite: nothing to learn from
     }
-    v_.zeros();
     correct(ridge);
     correct(ridge);
   }

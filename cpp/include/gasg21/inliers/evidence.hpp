@@ -30,6 +30,13 @@ inline bool needs_data_for_prior(const Fitted& fits) {
 
 }  // namespace detail
 
+/// A quick look at few samples, for a fit that was interrupted.
+template <class T, class Data>
+Evidence collect_little_evidence(const arma::Mat<T>& U, const Data& data) {
+  constexpr uword few = 100;
+  return {fit_all(U, about(data, few), Parallel()), {}, entry_range<T>(data)};
+}
+
 /// Looks at some of the samples. Throws Stopped if it is stopped.
 template <class T, class Data>
 Evidence collect_evidence(const arma::Mat<T>& U, const Data& data, const Parallel& parallel) {

@@ -28,16 +28,29 @@ SubsetView<Data> samples_for_centre(const Data& data) {
   return about(data, uword(std::clamp(wanted, fewest_centred, most_centred)));
 }
 
+/// Whether no observed entry is infinite.
+template <class T, class Sample>
+bool is_finite(const Sample& sample, uword n) {
+  bool finite = true;
+  each_entry(sample, 0, n, [&](uword, T value, bool observed) {
+    finite &= !observed || std::abs(value) <= std::numeric_limits<T>::max();
+  });
+  return finite;
+}
+
 }  // namespace detail
 
-/// The median of the observed entries of each coordinate; 0 where none is observed.
+/// The median of the observed entries of each coordinate; 0 where none is observed. Samples with an
+/// infinite entry do not count: a fit skips them.
 template <class T, class Data>
 arma::Col<T> coordinate_medians(const Data& data) {
   std::vector<std::vector<T>> observed(data.n_rows);
-  for (uword j = 0; j < data.n_cols; ++j)
+  for (uword j = 0; j < data.n_cols; ++j) {
+    if (!detail::is_finite<T>(data.sample(j), data.n_rows)) continue;
     each_entry(data.sample(j), 0, data.n_rows, [&](uword i, T value, bool is_observed) {
       if (is_observed) observed[i].push_back(value);
     });
+  }
   arma::Col<T> centre(data.n_rows, arma::fill::zeros);
   for (uword i = 0; i < data.n_rows; ++i)
     if (!observed[i].empty()) centre[i] = median(std::move(observed[i]));
