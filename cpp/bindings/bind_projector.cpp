@@ -7,27 +7,12 @@
 
 #include "any_rule.hpp"
 #include "array_view.hpp"
-#include "each_sample.hpp"
+#include "each_fitted.hpp"
 #include "module.hpp"
 
 namespace gasg21::bindings {
 
 namespace {
-
-/// Fits each sample to the components and calls visit(j, projector). The result of a sample depends
-/// on nothing but the sample, so the threads change no bit.
-template <class T, class Visit>
-void each_fitted(const arma::Mat<T>& U, const AnyView<T>& view, const LossName& loss,
-                 unsigned n_threads, Visit&& visit) {
-  const AnyLoss any(loss);
-  each_sample<T>(
-      view, n_threads, double(U.n_cols) * any.passes(),
-      [&] { return Projector<T, AnyFixedFit<T>>(U, any.make_fixed_fit<T>(U)); },
-      [&](uword j, const AnySample<T>& sample, auto& projector) {
-        projector.read(sample);
-        visit(j, projector);
-      });
-}
 
 template <class T>
 py::tuple project_in(const py::array& components, const py::object& samples, const py::object& mask,

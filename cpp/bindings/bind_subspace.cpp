@@ -8,7 +8,7 @@
 
 #include "any_rule.hpp"
 #include "array_view.hpp"
-#include "each_sample.hpp"
+#include "each_fitted.hpp"
 #include "lift.hpp"
 #include "module.hpp"
 #include "pickling.hpp"
@@ -20,21 +20,6 @@ namespace gasg21::bindings {
 
 namespace {
 
-/// Fits each sample to a basis and calls visit(j, projector). The result of a sample depends on
-/// nothing but the sample, so the threads change no bit.
-template <class T, class Visit>
-void fit_each(const arma::Mat<T>& U, const AnyView<T>& view, const LossName& loss,
-              unsigned n_threads, Visit&& visit) {
-  const AnyLoss any(loss);
-  each_sample<T>(
-      view, n_threads, double(U.n_cols) * any.passes(),
-      [&] { return Projector<T, AnyFixedFit<T>>(U, any.make_fixed_fit<T>(U)); },
-      [&](uword j, const AnySample<T>& sample, auto& projector) {
-        projector.read(sample);
-        visit(j, projector);
-      });
-}
-
 /// Relative residuals of the samples, lifted if the subspace is affine; NaN for those that say
 /// nothing if `telling`.
 template <class T>
@@ -43,7 +28,7 @@ py::array_t<T> subspace_residuals(PySubspace<T>& self, const py::object& samples
   const AnyView<T> view = with_lift(as_view<T>(samples, mask, self.n_features()), self.lift());
   py::array_t<T> residuals(py::ssize_t(view.n_cols));
   T* r = residuals.mutable_data();
-  fit_each(self.basis(), view, LossName("l21"), n_threads, [&](uword j, const auto& fit) {
+  each_fitted(self.basis(), view, LossName("l21"), n_threads, [&](uword j, const auto& fit) {
     r[j] = telling && !fit.determined() ? std::numeric_limits<T>::quiet_NaN() : fit.residual();
   });
   return residuals;
@@ -60,8 +45,8 @@ py::array_t<T> subspace_weights(PySubspace<T>& self, const py::object& samples,
   const uword d = axes.components.n_cols;
   py::array_t<T> weights({py::ssize_t(view.n_cols), py::ssize_t(d)});
   T* w = weights.mutable_data();
-  fit_each(axes.components, view, loss, n_threads,
-           [&](uword j, const auto& fit) { fit.weights(w + j * d); });
+  each_fitted(axes.components, view, loss, n_threads,
+              [&](uword j, const auto& fit) { fit.weights(w + j * d); });
   return weights;
 }
 
