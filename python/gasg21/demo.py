@@ -66,7 +66,8 @@ def run_demo(output: str, seed: int) -> None:
     plotting.plot_convergence(convergence, *_convergence(problem, seed))
     convergence.set_title(f"{OUTLIERS:.0%} outliers, {1 - OBSERVED:.0%} missing: convergence")
     distances, flagged = -model.score_samples(problem.data), model.predict(problem.data) == -1
-    plotting.plot_residuals(residuals, distances, problem.inlier, float(distances[flagged].min()))
+    between = np.sqrt(max(distances[~flagged].max(), 1e-16) * distances[flagged].min())  # the axis is logarithmic
+    plotting.plot_residuals(residuals, distances, problem.inlier, float(between))
     residuals.set_title("Residuals separate inliers from outliers")
     plotting.plot_sphere(sphere, *_sphere(seed))
     sphere.set_title("In R³ a plane is a circle on the sphere")
