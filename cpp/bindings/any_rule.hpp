@@ -34,6 +34,9 @@ inline AnyStep rule_after_fit(const AnyStep& stream_rule, const AnyStep& current
     return AnyStep{adaptive->at_angle(angle)};
   return current;
 }
+inline AnyStep at_start(const AnyStep& rule) {
+  return std::visit([](const auto& r) { return AnyStep{gasg21::at_start(r)}; }, rule.rule);
+}
 inline AnyStep with_first_step(const AnyStep& rule, double eta0) {
   if (const auto* adaptive = std::get_if<AdaptiveStep>(&rule.rule))
     return AnyStep{adaptive->with_eta0(eta0)};
@@ -52,6 +55,9 @@ struct AnyFit {
   }
   T residual() const {
     return std::visit([](const auto& f) { return f.residual(); }, fit);
+  }
+  T distance() const {
+    return std::visit([](const auto& f) { return f.distance(); }, fit);
   }
   T length() const {
     return std::visit([](const auto& f) { return f.length(); }, fit);
@@ -83,6 +89,9 @@ struct AnyFixedFit {
   }
   T residual() const {
     return std::visit([](const auto& f) { return f.residual(); }, fit);
+  }
+  T distance() const {
+    return std::visit([](const auto& f) { return f.distance(); }, fit);
   }
 };
 

@@ -21,8 +21,9 @@ void bind_k_subspaces_in(py::module_& m, const char* name) {
   using Class = PyKSubspaces<T>;
   const auto given_start = [](const py::list& subspaces, const Rule& rule, std::uint64_t seed,
                               const Metric& metric) {
-    return std::make_unique<Class>(
-        typename Class::Core(copy_bases<T>(subspaces), AnyStep{rule}, seed, AnyMetric{metric}));
+    typename Class::Core core(copy_bases<T>(subspaces), AnyStep{rule}, seed, AnyMetric{metric});
+    core.follow(Following::none());
+    return std::make_unique<Class>(std::move(core));
   };
   py::class_<Class>(m, name)
       .def(py::init(given_start), py::arg("subspaces"), py::arg("rule"), py::arg("seed"),
@@ -34,9 +35,15 @@ void bind_k_subspaces_in(py::module_& m, const char* name) {
       .def("continue_from", &Class::continue_from, py::arg("subspaces"),
            py::arg("estimated_angles"), py::arg("stream_rule"),
            "Continue from subspaces of the same dimensions that a fit found.")
+      .def("follow_after_fit", &Class::follow_after_fit, py::arg("samples"), py::arg("mask"),
+           py::arg("following"), py::arg("settled"),
+           "Follow the stream from subspaces that a fit has found on these samples.")
+      .def("following", &Class::following,
+           "The status of the stream, that of each subspace, and the changes of each.")
       .def("permutation", &Class::permutation, py::arg("count"),
            "The next random order of `count` samples.")
       .def("subspaces", &Class::subspaces, "The orthonormal bases, new arrays (d_k, n).")
+      .def_property_readonly("replay", &Class::replay)
       .def_property_readonly("rules", &Class::rules)
       .def("counters", &Class::counters)
       .def("__getstate__", &Class::get_state)

@@ -160,17 +160,19 @@ py::dict recover_any(const py::object& samples, const py::object& mask, uword n,
 
 py::object start_any(const py::object& samples, const py::object& mask, uword n, uword d,
                      const Rule& rule, const LossName& loss, const Metric& metric,
-                     const py::object& init, bool center, std::uint64_t seed) {
+                     const py::object& init, bool center, std::uint64_t seed,
+                     const Following& following) {
   const TrackerChoice choice{AnyStep{rule},     AnyStep{rule}, AnyLoss(loss),
                              AnyMetric{metric}, seed,          init};
   return in_precision_of(values_of(samples), [&](auto zero) -> py::object {
     using T = decltype(zero);
     Watch watch;
-    auto tracker = std::make_unique<PyTracker<T>>(
+    auto tracker =
         make_tracker<T>(Prepared<T>(as_view<T>(samples, mask, n), center, choice.metric.scaled()),
-                        d, choice.rule, choice, watch));
+                        d, choice.rule, choice, watch);
     watch.finish();
-    return py::cast(std::move(tracker));
+    tracker.follow(following);
+    return py::cast(std::make_unique<PyTracker<T>>(std::move(tracker)));
   });
 }
 
@@ -209,7 +211,8 @@ void bind_recover(py::module_& m) {
   const RecoverOptions defaults;
   py::class_<RecoverOptions>(m, "RecoverOptions")
       .def(py::init([](uword max_passes, double tol, bool center, bool polish, bool doubt,
-                       uword working_components, std::uint64_t seed, unsigned n_threads) {
+                       uword working_components, std::uint64_t seed, unsigned n_threads,
+                       const Following& following) {
              RecoverOptions options;
              options.max_passes = max_passes;
              options.tol = tol;
@@ -219,13 +222,15 @@ void bind_recover(py::module_& m) {
              options.working_components = working_components;
              options.seed = seed;
              options.n_threads = n_threads;
+             options.following = following;
              return options;
            }),
            py::kw_only(), py::arg("max_passes") = defaults.max_passes,
            py::arg("tol") = defaults.tol, py::arg("center") = defaults.center,
            py::arg("polish") = defaults.polish, py::arg("doubt") = defaults.doubt,
            py::arg("working_components") = defaults.working_components,
-           py::arg("seed") = defaults.seed, py::arg("n_threads") = defaults.n_threads);
+           py::arg("seed") = defaults.seed, py::arg("n_threads") = defaults.n_threads,
+           py::arg("following") = defaults.following);
   m.def("recover", &recover_any, py::arg("samples"), py::arg("mask"), py::arg("n"), py::arg("d"),
         py::kw_only(), py::arg("rule"), py::arg("stream_rule"), py::arg("loss"), py::arg("metric"),
         py::arg("init"), py::arg("options"), py::arg("rotate") = true,
@@ -246,7 +251,7 @@ void bind_recover(py::module_& m) {
       "What the observed entries of the inliers leave undetermined about a subspace.");
   m.def("start_tracker", &start_any, py::arg("samples"), py::arg("mask"), py::arg("n"),
         py::arg("d"), py::kw_only(), py::arg("rule"), py::arg("loss"), py::arg("metric"),
-        py::arg("init"), py::arg("center"), py::arg("seed"),
+        py::arg("init"), py::arg("center"), py::arg("seed"), py::arg("following"),
         "A tracker at its start, in the precision of the samples.");
   m.def("offset_ratio", &offset_ratio_any, py::arg("samples"), py::arg("mask"), py::arg("n"),
         "How far the centre of the samples is from 0, in units of their spread about it.");

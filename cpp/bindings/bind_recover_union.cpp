@@ -101,7 +101,7 @@ void bind_recover_union(py::module_& m) {
   py::class_<UnionOptions>(m, "UnionOptions")
       .def(py::init([](uword n_candidates, uword n_neighbors, uword max_passes, double tol,
                        bool polish, bool first_step_from_data, std::uint64_t seed,
-                       unsigned n_threads) {
+                       unsigned n_threads, const Following& following) {
              UnionOptions options;
              options.n_candidates = n_candidates;
              options.n_neighbors = n_neighbors;
@@ -111,6 +111,7 @@ void bind_recover_union(py::module_& m) {
              options.first_step_from_data = first_step_from_data;
              options.seed = seed;
              options.n_threads = n_threads;
+             options.following = following;
              return options;
            }),
            py::kw_only(), py::arg("n_candidates") = defaults.n_candidates,
@@ -118,7 +119,8 @@ void bind_recover_union(py::module_& m) {
            py::arg("max_passes") = defaults.max_passes, py::arg("tol") = defaults.tol,
            py::arg("polish") = defaults.polish,
            py::arg("first_step_from_data") = defaults.first_step_from_data,
-           py::arg("seed") = defaults.seed, py::arg("n_threads") = defaults.n_threads);
+           py::arg("seed") = defaults.seed, py::arg("n_threads") = defaults.n_threads,
+           py::arg("following") = defaults.following);
   m.def("recover_union", &recover_union_any, py::arg("samples"), py::arg("mask"), py::arg("n"),
         py::arg("dimensions"), py::kw_only(), py::arg("rule"), py::arg("stream_rule"),
         py::arg("metric"), py::arg("init"), py::arg("options"), py::arg("goal") = "fit",

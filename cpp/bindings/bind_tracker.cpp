@@ -17,15 +17,19 @@ template <class T>
 void bind_tracker_in(py::module_& m, const char* name) {
   using Class = PyTracker<T>;
   using Core = typename Class::Core;
-  const auto random_start = [](uword n, uword d, const Rule& rule, std::uint64_t seed,
-                               const LossName& loss, const Metric& metric) {
-    return std::make_unique<Class>(
-        Core(n, d, AnyStep{rule}, seed, AnyLoss(loss), AnyMetric{metric}));
+  // Updates and nothing else: an estimator says how its stream is followed.
+  const auto plain = [](Core core) {
+    core.follow(Following::none());
+    return std::make_unique<Class>(std::move(core));
   };
-  const auto given_start = [](const py::array& components, const Rule& rule, std::uint64_t seed,
-                              const LossName& loss, const Metric& metric) {
-    return std::make_unique<Class>(Core(copy_basis<T>(components, "components"), AnyStep{rule},
-                                        seed, AnyLoss(loss), AnyMetric{metric}));
+  const auto random_start = [plain](uword n, uword d, const Rule& rule, std::uint64_t seed,
+                                    const LossName& loss, const Metric& metric) {
+    return plain(Core(n, d, AnyStep{rule}, seed, AnyLoss(loss), AnyMetric{metric}));
+  };
+  const auto given_start = [plain](const py::array& components, const Rule& rule,
+                                   std::uint64_t seed, const LossName& loss, const Metric& metric) {
+    return plain(Core(copy_basis<T>(components, "components"), AnyStep{rule}, seed, AnyLoss(loss),
+                      AnyMetric{metric}));
   };
   py::class_<Class>(m, name)
       .def(py::init(random_start), py::arg("n"), py::arg("d"), py::arg("rule"), py::arg("seed"),
@@ -38,7 +42,8 @@ void bind_tracker_in(py::module_& m, const char* name) {
            py::arg("order") = py::none(), py::arg("progress") = py::none(),
            "Update with each sample: an array (m, n), borrowed, or (data, indices, indptr).")
       .def("consume_row", &Class::consume_row, py::arg("row"),
-           "Update with a plain (1, n) array and return its residual; None if it is not one, or "
+           "Update with a plain (n,) or (1, n) array and return its residual; None if it is not "
+           "one, or "
            "holds an infinity: then nothing has changed.")
       .def_property_readonly("rule", [](Class& self) { return self.step().rule; })
       .def("permutation", &Class::permutation, py::arg("count"),
@@ -47,6 +52,8 @@ void bind_tracker_in(py::module_& m, const char* name) {
       .def("published", &Class::published, py::arg("rotate") = true,
            "Subspace, counters, step and level, all of the same moment.")
       .def_property_readonly("is_lifted", &Class::is_lifted)
+      .def_property_readonly("is_replaying", &Class::is_replaying)
+      .def_property_readonly("replay", &Class::replay)
       .def_property_readonly("n_seen", &Class::n_seen)
       .def_property_readonly("eta", [](Class& self) { return self.step().eta(); })
       .def_property_readonly("level", [](Class& self) { return self.step().level(); })
@@ -63,6 +70,14 @@ void bind_tracker(py::module_& m) {
       "permutation",
       [](uword count, std::uint64_t seed) { return to_array(Random(seed).permutation(count)); },
       py::arg("count"), py::arg("seed"), "0 to count - 1 in random order.");
+  const Following defaults;
+  py::class_<Following>(m, "Following")
+      .def(py::init([](uword replay, bool restart, bool watch) {
+             return Following{replay, restart, watch};
+           }),
+           py::kw_only(), py::arg("replay") = defaults.replay,
+           py::arg("restart") = defaults.restart, py::arg("watch") = defaults.watch,
+           "What a stream does beyond the updates.");
   bind_tracker_in<double>(m, "Tracker64");
   bind_tracker_in<float>(m, "Tracker32");
 }

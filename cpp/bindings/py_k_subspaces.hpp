@@ -9,6 +9,7 @@
 #include <gasg21/recovery/stream.hpp>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -23,7 +24,7 @@ template <class T>
 class PyKSubspaces {
  public:
   using Core = KSubspaces<T, AnyStep, AnyMetric, AnyLoss>;
-  static constexpr int schema = 3;  // of the pickled state; raise it when the fields change
+  static constexpr int schema = 4;  // of the pickled state; raise it when the fields change
 
   explicit PyKSubspaces(Core core) : core_(std::move(core)) {}
 
@@ -73,6 +74,28 @@ class PyKSubspaces {
     });
   }
 
+  /// Starts to follow the stream from subspaces that a fit has found on these samples.
+  void follow_after_fit(const py::object& samples, const py::object& mask,
+                        const Following& following, bool settled) {
+    const AnyView<T> view = as_view<T>(samples, mask, core_.n());
+    alone([&](Core& core) { core.follow_after_fit(following, view, settled); });
+  }
+
+  uword replay() {
+    return alone([](Core& core) { return core.tracker(0).following().replay; });
+  }
+
+  /// The status of the stream, that of each subspace, and the changes of each, of one moment.
+  py::tuple following() {
+    return alone([](Core& core) {
+             std::vector<std::string> statuses;
+             for (uword k = 0; k < core.size(); ++k)
+               statuses.emplace_back(to_string(core.tracker(k).status()));
+             return Followed{to_string(core.status()), statuses, core.changes()};
+           })
+        .to_tuple();
+  }
+
   py::dict counters() {
     return to_dict(alone([](Core& core) { return core.counters(); }));
   }
@@ -89,19 +112,31 @@ class PyKSubspaces {
     const auto s = alone([](Core& core) { return core.state(); });
     py::list trackers;
     for (const auto& one : s.trackers) trackers.append(pack<T>(one));
-    return py::make_tuple(schema, trackers, s.random.state(), pack(s.skipped));
+    return py::make_tuple(schema, trackers, s.random.state(), pack(s.skipped), s.followed,
+                          s.changes);
   }
 
   static std::unique_ptr<PyKSubspaces> from_state(const py::tuple& t) {
-    require(t.size() == 4 && t[0].cast<int>() == schema,
+    require(t.size() == 6 && t[0].cast<int>() == schema,
             "this pickle holds another version of the state of K subspaces");
-    typename Core::State s{{}, Random(t[2].cast<Random::State>()), unpack_counters(t[3])};
+    typename Core::State s{{},
+                           Random(t[2].cast<Random::State>()),
+                           unpack_counters(t[3]),
+                           t[4].cast<std::uint64_t>(),
+                           t[5].cast<std::vector<std::vector<std::uint64_t>>>()};
     for (const auto& one : t[1].cast<py::list>())
       s.trackers.push_back(unpack<T>(one.cast<py::tuple>()));
     return std::make_unique<PyKSubspaces>(Core(s));
   }
 
  private:
+  struct Followed {
+    std::string status;
+    std::vector<std::string> statuses;
+    std::vector<std::vector<std::uint64_t>> changes;
+    py::tuple to_tuple() const { return py::make_tuple(status, statuses, changes); }
+  };
+
   /// Runs with the lock and without the GIL, as in PyTracker.
   template <class Work>
   auto alone(Work&& work) {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "any_rule.hpp"
 #include "array_view.hpp"
@@ -24,7 +25,7 @@ template <class T>
 class PyTracker {
  public:
   using Core = Tracker<T, AnyStep, AnyLoss, AnyMetric>;
-  static constexpr int schema = 5;  // of the pickled state; raise it when the fields change
+  static constexpr int schema = 6;  // of the pickled state; raise it when the fields change
 
   /// `range`: of the entries that a fit before the stream has seen.
   explicit PyTracker(Core core, EntryRange range = {})
@@ -56,15 +57,14 @@ class PyTracker {
     return residuals;
   }
 
-  /// The short path for one vector: a plain (1, n) array without infinities. Returns its residual
-  /// before the update, NaN if it was skipped. Returns None for everything else and changes
-  /// nothing; the caller then validates.
+  /// The short path for one vector: a plain (n,) or (1, n) array without infinities. Returns its
+  /// residual before the update, NaN if it was skipped. Returns None for everything else and
+  /// changes nothing; the caller then validates.
   py::object consume_row(const py::handle& row) {
     if (Py_TYPE(row.ptr()) != py::detail::npy_api::get().PyArray_Type_) return py::none();
     const auto a = py::reinterpret_borrow<py::array>(row);
     constexpr int plain = py::array::c_style | py::detail::npy_api::NPY_ARRAY_ALIGNED_;
-    if (!py::isinstance<py::array_t<T>>(a) || (a.flags() & plain) != plain || a.ndim() != 2 ||
-        a.shape(0) != 1 || uword(a.shape(1)) != core_.n_features())
+    if (!py::isinstance<py::array_t<T>>(a) || (a.flags() & plain) != plain || !is_row(a))
       return py::none();
     const T* values = static_cast<const T*>(a.data());
     if (first_infinite(values, nullptr, core_.n_features()) < core_.n_features()) return py::none();
@@ -92,7 +92,8 @@ class PyTracker {
     return to_dict(c, entries_used);
   }
 
-  /// Everything that an estimator publishes, of one moment: subspace, counters, eta, level.
+  /// Everything that an estimator publishes, of one moment: subspace, counters, eta, level, status,
+  /// changes.
   py::tuple published(bool rotate) {
     struct Published {
       arma::Mat<T> U;
@@ -102,18 +103,28 @@ class PyTracker {
       std::uint64_t entries_used;
       double eta;
       std::int64_t level;
+      StreamStatus status;
+      std::vector<std::uint64_t> changes;
     };
     Published now = alone([this](Core& core) {
-      return Published{core.basis(),       core.recent_fits(),  range_,
-                       core.counters(),    core.entries_used(), core.rule().eta(),
-                       core.rule().level()};
+      return Published{core.basis(),        core.recent_fits(),  range_,
+                       core.counters(),     core.entries_used(), core.rule().eta(),
+                       core.rule().level(), core.status(),       core.changes()};
     });
     const double exact = exact_residual(std::numeric_limits<T>::epsilon(), false, arma::datum::nan);
     return py::make_tuple(
         std::make_unique<PySubspace<T>>(std::move(now.U), core_.lift(),
                                         Evidence{std::move(now.fits), {}, std::move(now.range)},
                                         FitKind{exact, false, rotate}),
-        to_dict(now.counters, now.entries_used), now.eta, now.level);
+        to_dict(now.counters, now.entries_used), now.eta, now.level, to_string(now.status),
+        now.changes);
+  }
+
+  uword replay() {
+    return alone([](Core& core) { return core.following().replay; });
+  }
+  bool is_replaying() {
+    return alone([](Core& core) { return core.is_replaying(); });
   }
 
   bool is_lifted() const { return core_.lift() != nullptr; }
@@ -140,6 +151,11 @@ class PyTracker {
   }
 
  private:
+  bool is_row(const py::array& a) const {
+    const bool one = a.ndim() == 1 || (a.ndim() == 2 && a.shape(0) == 1);
+    return one && uword(a.shape(a.ndim() - 1)) == core_.n_features();
+  }
+
   /// Runs with the lock and without the GIL. Never takes the lock while it holds the GIL: a running
   /// `consume` holds the lock and takes the GIL now and then.
   template <class Work>

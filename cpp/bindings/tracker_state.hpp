@@ -5,7 +5,9 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <cstdint>
 #include <gasg21/tracker.hpp>
+#include <vector>
 
 #include "any_rule.hpp"
 #include "array_view.hpp"
@@ -69,17 +71,107 @@ inline RecentFits unpack_recent(const py::handle& h, uword d) {
   return RecentFits::resumed(d, std::vector<double>(values, values + a.size()), t[1].cast<uword>());
 }
 
+inline py::tuple pack(const Following& f) {
+  return py::make_tuple(f.replay, f.restart, f.watch, f.null_level);
+}
+
+inline Following unpack_following(const py::handle& h) {
+  const auto t = h.cast<py::tuple>();
+  require(t.size() == 4, "this pickle holds another way to follow a stream");
+  return {t[0].cast<uword>(), t[1].cast<bool>(), t[2].cast<bool>(), t[3].cast<double>()};
+}
+
+inline py::tuple pack(const Fitness& fitness) {
+  return py::make_tuple(fitness.typical, fitness.evidence);
+}
+
+inline Fitness unpack_fitness(const py::handle& h) {
+  const auto t = h.cast<py::tuple>();
+  require(t.size() == 2, "this pickle holds another detector");
+  return {t[0].cast<double>(), t[1].cast<double>()};
+}
+
+inline py::tuple pack(const Detector& detector) {
+  const DetectorState& s = detector.state();
+  return py::make_tuple(pack(s.fitness), s.trend, s.near_fit, s.n_near, s.gone, s.returns, s.misses,
+                        s.surprise, s.settled, s.changed, s.seen, s.searching, s.n_changes,
+                        s.changes);
+}
+
+inline Detector unpack_detector(const py::handle& h) {
+  const auto t = h.cast<py::tuple>();
+  require(t.size() == 14, "this pickle holds another detector");
+  const auto real = [&](int i) { return t[i].cast<double>(); };
+  const auto whole = [&](int i) { return t[i].cast<std::uint64_t>(); };
+  return Detector(DetectorState{unpack_fitness(t[0]), real(1), real(2), real(3), real(4), real(5),
+                                real(6), real(7), t[8].cast<bool>(), t[9].cast<bool>(), whole(10),
+                                whole(11), whole(12), t[13].cast<std::vector<std::uint64_t>>()});
+}
+
+template <class T>
+py::tuple pack(const Reservoir<T>& reservoir) {
+  const ReservoirState<T>& s = reservoir.state();
+  return py::make_tuple(s.n, s.capacity, to_column_array(arma::Col<T>(s.kept)),
+                        to_column_array(arma::Col<T>(s.previous)), s.arrived, s.likeness,
+                        s.compared, s.drawing, s.until_test, s.random.state());
+}
+
+template <class T>
+Reservoir<T> unpack_reservoir(const py::handle& h) {
+  const auto t = h.cast<py::tuple>();
+  require(t.size() == 10, "this pickle holds another reservoir");
+  const auto values = [&](int i) {
+    const auto a = t[i].cast<py::array>();
+    const T* first = as_vector<T>(a, uword(a.size()), "reservoir");
+    return std::vector<T>(first, first + a.size());
+  };
+  return Reservoir<T>(ReservoirState<T>{
+      t[0].cast<uword>(), t[1].cast<uword>(), values(2), values(3), t[4].cast<std::uint64_t>(),
+      t[5].cast<double>(), t[6].cast<double>(), t[7].cast<bool>(), t[8].cast<std::uint64_t>(),
+      Random(t[9].cast<Random::State>())});
+}
+
+template <class T>
+using AnyFollowerState = FollowerState<T, AnyStep, AnyMetric>;
+
+template <class T>
+py::tuple pack(const AnyFollowerState<T>& s) {
+  py::object backup = py::none();
+  if (s.backup)
+    backup = py::make_tuple(to_components(s.backup->U), s.backup->rule.rule,
+                            s.backup->metric.metric, pack(s.backup->fitness));
+  return py::make_tuple(pack(s.options), pack(s.detector), pack(s.reservoir), s.near, backup);
+}
+
+template <class T>
+AnyFollowerState<T> unpack_follower(const py::handle& h) {
+  const auto t = h.cast<py::tuple>();
+  require(t.size() == 5, "this pickle holds another way to follow a stream");
+  AnyFollowerState<T> s{unpack_following(t[0]),
+                        unpack_detector(t[1]),
+                        unpack_reservoir<T>(t[2]),
+                        t[3].cast<bool>(),
+                        {}};
+  if (t[4].is_none()) return s;
+  const auto backup = t[4].cast<py::tuple>();
+  require(backup.size() == 4, "this pickle holds another backup of a stream");
+  s.backup = {copy_basis<T>(backup[0].cast<py::array>(), "backup"),
+              AnyStep{backup[1].cast<decltype(AnyStep::rule)>()},
+              AnyMetric{backup[2].cast<decltype(AnyMetric::metric)>()}, unpack_fitness(backup[3])};
+  return s;
+}
+
 template <class T>
 py::tuple pack(const AnyState<T>& s) {
   return py::make_tuple(to_components(s.U), s.rule.rule, to_column_array(s.previous.e),
                         to_column_array(s.previous.w), s.previous.weight, s.random.state(),
                         pack(s.counters), s.entries_used, s.steps_since_check, s.metric.metric,
-                        pack<T>(s.layout), pack(s.recent), pack(s.lift));
+                        pack<T>(s.layout), pack(s.recent), pack(s.lift), pack<T>(s.following));
 }
 
 template <class T>
 AnyState<T> unpack(const py::tuple& t) {
-  require(t.size() == 13, "this pickle holds another version of a tracker's state");
+  require(t.size() == 14, "this pickle holds another version of a tracker's state");
   arma::Mat<T> U = copy_basis<T>(t[0].cast<py::array>(), "U");
   const auto column = [](const py::handle& h, uword count) {
     return arma::Col<T>(as_vector<T>(h.cast<py::array>(), count, "previous gradient"), count);
@@ -95,7 +187,8 @@ AnyState<T> unpack(const py::tuple& t) {
                 t[8].cast<std::uint64_t>(),
                 unpack_layout<T>(t[10], n, d),
                 unpack_recent(t[11], d),
-                unpack_lift<T>(t[12])};
+                unpack_lift<T>(t[12]),
+                unpack_follower<T>(t[13])};
   return s;
 }
 

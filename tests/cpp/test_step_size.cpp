@@ -153,6 +153,37 @@ TEST_CASE("the level never falls below zero") {
   }
 }
 
+TEST_CASE("outliers do not lengthen the step") {
+  support::Random random(1);
+  AdaptiveStep rule(AdaptiveStepOptions::defaults(true, true)),
+      plain(AdaptiveStepOptions::defaults(true, false));
+  rule = rule.at_level(10);
+  plain = plain.at_level(10);
+  const double chance = 1 / std::sqrt(17.0 * 3.0);  // n = 20, d = 3
+  for (int i = 0; i < 20'000; ++i) {
+    const double agreement = chance * random.normal();
+    rule.next(GradientSummary{agreement, 1, 1, 1, chance, false});
+    plain.next(GradientSummary{agreement, 1, 1, 1, chance, false});
+  }
+  CHECK(rule.level() >= 10);
+  CHECK(plain.level() == 0);
+  // Near vectors vote as in Alg. 2.
+  AdaptiveStep near(AdaptiveStepOptions::defaults(true, true)),
+      paper(AdaptiveStepOptions::defaults(true, false));
+  for (int i = 0; i < 100; ++i) {
+    const double agreement = 0.2 * random.normal();
+    CHECK(near.next(GradientSummary{agreement, 1, 1, 1}) ==
+          paper.next(GradientSummary{agreement, 1, 1, 1}));
+  }
+}
+
+TEST_CASE("a rule returns to its start") {
+  CHECK(at_start(AdaptiveStep{}.at_level(7)).level() == 0);
+  CHECK(at_start(DiminishingStep(5, 10)).eta() == 5);
+  CHECK(at_start(gasg21::MultiLevelStep({}, 1, 1, 3, 0.1)).level() == 0);
+  CHECK(at_start(gasg21::ConstantStep(0.3)).eta() == 0.3);
+}
+
 TEST_CASE("a step at a huge level is zero, not an error") {
   CHECK(AdaptiveStep(paper_options(), 7.5, 1000).eta() == std::ldexp(0.5, -1000));
   CHECK(AdaptiveStep(paper_options(), 7.5, std::numeric_limits<std::int64_t>::max()).eta() == 0);

@@ -27,6 +27,7 @@ CPP_LAYERS = [
     {"polish"},
     {"inliers"},
     {"seeding"},
+    {"stream"},
     {"step_size", "loss", "metric", "tracker", "k_subspaces"},
     {"recovery"},
     {"recover", "recover_union"},

@@ -10,6 +10,7 @@
 #include "gasg21/fit/subspace_bank.hpp"
 #include "gasg21/support/config.hpp"
 #include "gasg21/support/error.hpp"
+#include "gasg21/support/parallel.hpp"
 #include "gasg21/tracker.hpp"
 
 namespace gasg21 {
@@ -32,7 +33,10 @@ class KSubspaces {
   struct State {
     std::vector<typename One::State> trackers;
     Random random;
-    Counters skipped;  // vectors that went to no subspace
+    Counters skipped;            // vectors that went to no subspace
+    std::uint64_t followed = 0;  // vectors since the stream is followed
+    std::vector<std::vector<std::uint64_t>>
+        changes{};  // `followed` at the changes of each subspace
   };
 
   /// Starts from the spans of the given matrices, n x d_k. The functions in seeding/ find good
@@ -44,21 +48,25 @@ class KSubspaces {
       trackers_.emplace_back(std::move(bases[k]), rule, seed, Loss{}, metric);
       keep_up(k);
     }
+    changes_.resize(size());
   }
 
   /// Resumes.
   explicit KSubspaces(const State& state)
       : random_(state.random),
         skipped_(state.skipped),
+        followed_(state.followed),
+        changes_(state.changes),
         bank_(bases_of(state.trackers)),
         scratch_(bank_) {
     for (const auto& one : state.trackers) trackers_.emplace_back(one);
+    changes_.resize(size());
   }
 
   /// A union of one subspace, which goes on where a tracker is.
   static KSubspaces from_tracker(const One& tracker) {
     const auto state = tracker.state();
-    return KSubspaces(State{{state}, state.random, Counters{}});
+    return KSubspaces(State{{state}, state.random, Counters{}, 0, {}});
   }
 
   /// One step for one vector; NaN = missing.
@@ -77,11 +85,13 @@ class KSubspaces {
   /// One step for one borrowed vector.
   template <class Sample>
   ClusterReport update(const Sample& sample) {
+    ++followed_;
     usable_ = scratch_.x.read(sample);
     const uword k = usable_ == Usable::yes ? bank_.nearest_cluster(scratch_) : size();
     if (k == size()) return skip();                         // steps 5 and 6
     const StepReport report = trackers_[k].update(sample);  // steps 7 to 10
-    if (report.outcome == StepOutcome::taken) keep_up(k);
+    keep_up(k);
+    if (report.changed) remember_change(changes_[k], followed_);
     return {report, k};
   }
 
@@ -107,6 +117,39 @@ class KSubspaces {
     }
   }
 
+  /// Starts to follow the stream in another way, each subspace by itself.
+  void follow(Following options) {
+    options.null_level = null_level(options);
+    for (One& one : trackers_) one.follow(options);
+    followed_ = 0;
+    changes_.assign(size(), {});
+  }
+  /// The subspaces are those that a fit has found on these samples. `settled`: it has converged.
+  template <class Data>
+  void follow_after_fit(Following options, const Data& data, bool settled) {
+    follow(options);
+    options.null_level = null_level(options);
+    const std::vector<std::vector<uword>> members = some_members(data);
+    for (uword k = 0; k < size(); ++k) {
+      const SubsetView<Data> own(data, members[k]);
+      trackers_[k].set_recent_fits(fit_all(trackers_[k].basis(), own, Parallel(1)));
+      trackers_[k].follow_after_fit(options, own, settled);
+    }
+  }
+  /// After how many vectors of the stream each subspace was seen to change.
+  const std::vector<std::vector<std::uint64_t>>& changes() const { return changes_; }
+  /// How the stream fares: as the subspace that fares worst.
+  StreamStatus status() const {
+    const auto any = [this](StreamStatus status) {
+      return std::any_of(trackers_.begin(), trackers_.end(),
+                         [=](const One& one) { return one.status() == status; });
+    };
+    for (const StreamStatus status :
+         {StreamStatus::lost, StreamStatus::changed, StreamStatus::starting})
+      if (any(status)) return status;
+    return StreamStatus::tracking;
+  }
+
   uword size() const { return trackers_.size(); }
   uword n() const { return bank_.n(); }
   const One& tracker(uword k) const { return trackers_[k]; }
@@ -128,12 +171,28 @@ class KSubspaces {
   }
 
   State state() const {
-    State s{{}, random_, skipped_};
+    State s{{}, random_, skipped_, followed_, changes_};
     for (const One& one : trackers_) s.trackers.push_back(one.state());
     return s;
   }
 
  private:
+  static constexpr uword members_to_see = 512;  // per subspace, after a fit
+
+  /// The nearest of several subspaces has as many chances to be near a random direction.
+  double null_level(const Following& options) const { return options.null_level / double(size()); }
+
+  /// Samples of each subspace, out of some of the data.
+  template <class Data>
+  std::vector<std::vector<uword>> some_members(const Data& data) {
+    std::vector<std::vector<uword>> members(size());
+    for (const uword j : about(data, members_to_see * size()).columns) {
+      const uword k = nearest(data.sample(j)).cluster;
+      if (k < size()) members[k].push_back(j);
+    }
+    return members;
+  }
+
   static std::vector<arma::Mat<T>> bases_of(const std::vector<typename One::State>& trackers) {
     std::vector<arma::Mat<T>> bases;
     for (const auto& one : trackers) bases.push_back(one.U);
@@ -154,7 +213,7 @@ class KSubspaces {
                                     ? StepOutcome::too_few_entries
                                     : StepOutcome::rank_deficient;
     ++skipped_[outcome];
-    return {{outcome, std::numeric_limits<double>::quiet_NaN(), 0, 0}, size()};
+    return {{outcome, std::numeric_limits<double>::quiet_NaN(), 0, 0, status()}, size()};
   }
 
   uword smallest_dimension() const {
@@ -165,6 +224,8 @@ class KSubspaces {
 
   Random random_;
   Counters skipped_;
+  std::uint64_t followed_ = 0;
+  std::vector<std::vector<std::uint64_t>> changes_;
   SubspaceBank<T> bank_;
   typename SubspaceBank<T>::Scratch scratch_;
   std::vector<One> trackers_;

@@ -44,6 +44,7 @@ struct RecoverOptions {
   Start start = Start::random;
   std::uint64_t seed = 0;
   unsigned n_threads = 1;  // of the polish; the result does not depend on it
+  Following following{};   // how the tracker goes on after the fit
 };
 
 /// Why a fit that seems to have converged is not to be believed, if anything speaks against it.
@@ -64,6 +65,7 @@ class Recoverer {
   Recoverer(Tracker tracker, uword d, const RecoverOptions& options)
       : tracker_(std::move(tracker)), d_(d), options_(options) {
     require(d >= 1 && d <= tracker_.d(), "d = ", d, " must be in [1, ", tracker_.d(), "]");
+    tracker_.follow(Following::none());  // shuffled passes need no more
     basis_ = first_columns();
   }
 
@@ -96,7 +98,8 @@ class Recoverer {
       tracker_.restart(basis_, std::move(rule));
   }
 
-  /// What the samples say about the inliers of the result. The tracker takes over their fits.
+  /// What the samples say about the inliers of the result. The tracker takes over their fits and
+  /// some of the samples, and follows the stream from here.
   template <class Data, class Observer>
   Evidence evidence(const Data& data, Observer& observer) {
     Evidence found;
@@ -108,6 +111,7 @@ class Recoverer {
       found = collect_little_evidence(basis_, data);
     }
     tracker_.set_recent_fits(found.fits);
+    tracker_.follow_after_fit(options_.following, data, is_converged(status_));
     return found;
   }
 

@@ -35,6 +35,7 @@ struct UnionOptions {
   bool first_step_from_data = true;  // an adaptive rule starts at half the median residual
   std::uint64_t seed = 0;
   unsigned n_threads = 1;  // the result does not depend on it
+  Following following{};   // how the stream goes on after the fit
 };
 
 /// Seconds spent.
@@ -76,6 +77,7 @@ class UnionRecoverer {
       Start random = Start::random;
       begin_from(start_tracker<One>(data, dimensions_[0], rule, Loss{}, metric_, random,
                                     options_.seed, observer));
+      stream_->follow(streaming ? options_.following : Following::none());
       return;
     }
     const Clock clock;
@@ -99,6 +101,7 @@ class UnionRecoverer {
     const arma::Col<T> distances = seeder_->distances(given, threads);
     first_step_ = first_step(median(arma::conv_to<std::vector<T>>::from(distances)));
     stream_.emplace(std::move(given), first(rule), options_.seed, metric_);
+    stream_->follow(streaming ? options_.following : Following::none());
     bases_ = stream_->bases();
   }
 
@@ -303,6 +306,7 @@ UnionRecovery<T> recover_union(const Data& data, const std::vector<uword>& dimen
                                     options);
   fit.run(data, {}, observer);
   fit.hand_back();
+  fit.stream().follow_after_fit(options.following, data, is_converged(fit.status()));
   const Assignment<T> nearest =
       assign(SubspaceBank<T>(fit.bases()), data, Parallel(options.n_threads));
   return {fit.bases(),   nearest.labels, nearest.residuals, fit.status(), fit.estimated_angles(),

@@ -17,7 +17,9 @@ struct GradientSummary {
   double agreement;        // inner product with the previous gradient; 0 without one
   double length;           // a step eta rotates the subspace by eta * length
   double previous_length;  // 0 without a previous gradient
-  double slope;  // |r| / |w|, the tangent of the angle between the sample and the subspace
+  double slope;       // |r| / |w|, the tangent of the angle between the sample and the subspace
+  double chance = 0;  // standard deviation of the agreement of two random directions
+  bool near = true;   // this sample and the previous one are nearer than random directions
 };
 
 namespace detail {
@@ -51,12 +53,14 @@ struct AdaptiveStepOptions {
   // change of the subspace (of well-conditioned data within 2500 vectors), and still reaches 1e-6
   // at condition 1000.
   std::int64_t max_level = 32;
+  bool steady = true;  // outliers do not lengthen the step, see AdaptiveStep::steady_vote
 
   /// The defaults for a metric, and for a stream or a fit, whose steps need no lower bound.
   static AdaptiveStepOptions defaults(bool scaled, bool stream) {
     AdaptiveStepOptions options;
     if (!scaled) options.eta0 = 0.5, options.mu_max = 15;
     if (!scaled || !stream) options.max_level = unbounded;
+    options.steady = scaled && stream;
     return options;
   }
 };
@@ -81,20 +85,10 @@ class AdaptiveStep {
     set_level(level);
   }
 
-  double next(const GradientSummary& gradient) { return next(gradient.agreement); }
-  double next(double agreement) {
-    mu_ = std::max(mu_ + sigmoid(-agreement), options_.mu_min);  // Eq. (10)
-    if (mu_ >= options_.mu_max) {
-      set_level(level_ < options_.max_level ? level_ + 1 : level_);
-      mu_ = middle();
-    } else if (mu_ <= options_.mu_min) {
-      // Departs from Alg. 2: the level does not fall below 0, because that only helps where eta0
-      // was too small; pinned by "the level never falls below zero".
-      set_level(std::max<std::int64_t>(level_ - 1, 0));
-      mu_ = middle();
-    }
-    return eta_;
+  double next(const GradientSummary& gradient) {
+    return take(options_.steady ? steady_vote(gradient) : sigmoid(-gradient.agreement));
   }
+  double next(double agreement) { return take(sigmoid(-agreement)); }
 
   /// The paper's rule, for the paper's metric.
   static AdaptiveStep paper() { return AdaptiveStep(AdaptiveStepOptions::defaults(false, false)); }
@@ -130,6 +124,37 @@ class AdaptiveStep {
   }
 
  private:
+  // What each vote that an outlier takes part in adds to mu.
+  static constexpr double shorten = 0.01;
+  static constexpr double chances = 1.5;  // the least omega, in units of chance
+
+  /// The change of mu by one gradient, Eq. (10) and Eq. (11).
+  // Departs from Alg. 2: outliers vote by the odd part of the sigmoid, because F_max < -F_min lets
+  // chance agreement of outliers lengthen the step until the subspace is lost; omega is not below
+  // what chance explains, for the same reason; pinned by "outliers do not lengthen the step".
+  double steady_vote(const GradientSummary& g) const {
+    const double omega = std::max(options_.omega, chances * g.chance);
+    const auto vote = [&](double x) {
+      return detail::sigmoid(x, options_.f_min, options_.f_max, omega);
+    };
+    return g.near ? vote(-g.agreement) : (vote(-g.agreement) - vote(g.agreement)) / 2 + shorten;
+  }
+
+  /// Alg. 2: adds a vote to mu, and changes the level where mu reaches a bound.
+  double take(double vote) {
+    mu_ = std::max(mu_ + vote, options_.mu_min);  // Eq. (10)
+    if (mu_ >= options_.mu_max) {
+      set_level(level_ < options_.max_level ? level_ + 1 : level_);
+      mu_ = middle();
+    } else if (mu_ <= options_.mu_min) {
+      // Departs from Alg. 2: the level does not fall below 0, because that only helps where eta0
+      // was too small; pinned by "the level never falls below zero".
+      set_level(std::max<std::int64_t>(level_ - 1, 0));
+      mu_ = middle();
+    }
+    return eta_;
+  }
+
   double middle() const { return (options_.mu_min + options_.mu_max) / 2; }
   void set_level(std::int64_t level) {
     level_ = level;
@@ -295,6 +320,19 @@ inline AdaptiveStep rule_after_fit(const AdaptiveStep& stream_rule, const Adapti
 template <class Rule>
 Rule rule_after_fit(const Rule& /*stream_rule*/, const Rule& current, double /*angle*/) {
   return current;
+}
+
+/// The rule as it was before its first step.
+inline AdaptiveStep at_start(const AdaptiveStep& rule) { return rule.at_level(0); }
+inline DiminishingStep at_start(const DiminishingStep& rule) {
+  return DiminishingStep(rule.eta0());
+}
+inline MultiLevelStep at_start(const MultiLevelStep& rule) {
+  return MultiLevelStep(rule.options());
+}
+template <class Rule>
+Rule at_start(const Rule& rule) {
+  return rule;
 }
 
 /// The rule with another first step, if it has one that the data may choose.

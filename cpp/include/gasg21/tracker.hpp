@@ -10,6 +10,7 @@
 #include <ostream>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "gasg21/basis/tracked_basis.hpp"
 #include "gasg21/data/observation.hpp"
@@ -18,6 +19,7 @@
 #include "gasg21/loss.hpp"
 #include "gasg21/metric.hpp"
 #include "gasg21/step_size.hpp"
+#include "gasg21/stream/follower.hpp"
 #include "gasg21/support/config.hpp"
 #include "gasg21/support/error.hpp"
 #include "gasg21/support/random.hpp"
@@ -42,6 +44,8 @@ struct StepReport {
   double residual;     // |r| of the unit-norm sample before the step; NaN if it was not fitted
   double eta;          // last step length
   std::int64_t level;  // of the adaptive rule
+  StreamStatus status = StreamStatus::starting;  // of the stream, if it is watched
+  bool changed = false;                          // this vector showed that the subspace has changed
 };
 
 /// How many vectors had which outcome.
@@ -94,16 +98,20 @@ struct TrackerState {
   BasisLayout<T> layout{};                // of U, for resuming bit by bit; clear it to change U
   RecentFits recent{U.n_cols};            // what it knows about its inliers
   std::shared_ptr<const Lift<T>> lift{};  // of the samples; none = a linear subspace
+  FollowerState<T, StepRule, Metric> following{};
 };
 
-/// One subspace that follows a stream of vectors. The defaults are scaled GASG21; `PaperTracker`
-/// below is the paper's algorithm.
+/// One subspace that follows a stream of vectors. The defaults are scaled GASG21, which replays
+/// vectors where their order matters and starts anew when the subspace changes (`Following`);
+/// `PaperTracker` below is the paper's algorithm.
 template <class T = double, class StepRule = AdaptiveStep, class Loss = L21Loss,
           class Metric = CovarianceScaling>
 class Tracker {
  public:
   using State = TrackerState<T, StepRule, Metric>;
   using Fit = decltype(std::declval<const Loss&>().template make_fit<T>(0, 0));
+  using FixedFitOfLoss =
+      decltype(std::declval<const Loss&>().template make_fixed_fit<T>(arma::Mat<T>()));
   using value_type = T;
 
   /// Starts from a uniformly random d-dimensional subspace of R^n.
@@ -142,6 +150,7 @@ class Tracker {
         fit_(loss_.template make_fit<T>(U_.n(), U_.d())),
         gradient_{arma::Col<T>(U_.d())},
         direction_(U_.d()),
+        follower_(state.following, U_.n(), U_.d()),
         previous_length_(previous_.weight * double(arma::norm(previous_.w))) {}
 
   /// One step for one vector; NaN = missing.
@@ -173,6 +182,32 @@ class Tracker {
     return step(x);
   }
 
+  /// Starts to follow the stream in another way: with an empty reservoir and no status.
+  void follow(const Following& options) {
+    follower_.start(options, n(), d(), Random(random_.state()));
+  }
+  /// The subspace is one that a fit has found on these samples: some of them fill the reservoir,
+  /// and the recent fits say what residuals to expect. `settled`: the fit has converged.
+  template <class Data>
+  void follow_after_fit(const Following& options, const Data& data, bool settled) {
+    follow(options);
+    if (settled && options.watch) follower_.start_after_fit(near_residuals());
+    if (options.replay == 0) return;
+    const auto some = about(data, options.replay);
+    for (uword j = 0; j < some.n_cols; ++j)
+      if (x_.read(some.sample(j)) == Usable::yes) follower_.fill_reservoir(x_, data.n_cols);
+  }
+  /// How the stream fares, and the numbers of vectors after which its subspace was seen to change,
+  /// the last 1000 of them.
+  StreamStatus status() const { return follower_.detector().status(); }
+  const std::vector<std::uint64_t>& changes() const { return follower_.detector().changes(); }
+  const Following& following() const { return follower_.state().options; }
+  /// Whether updates use vectors drawn from the reservoir.
+  bool is_replaying() const {
+    return follower_.reservoir().is_drawing() &&
+           follower_.reservoir().size() == follower_.reservoir().capacity();
+  }
+
   /// Announces the vector after the next one, so that it can be prefetched.
   void expect(const DenseSample<T>& x) { U_.expect(x.values); }
   void expect(const AnySample<T>& x) {
@@ -188,10 +223,10 @@ class Tracker {
     require(orthonormalize(U), "the columns of the basis must be finite and independent");
     U_.set(U);
     rule_ = std::move(rule);
-    metric_.forget();
-    previous_.weight = previous_length_ = 0;
+    forget_steps();
     recent_ = RecentFits(d());
     steps_since_check_ = 0;
+    follow(following());
   }
 
   /// n x d, orthonormal.
@@ -206,7 +241,7 @@ class Tracker {
             random_,       counters_,
             entries_used_, steps_since_check_,
             U_.layout(),   recent_,
-            lift_};
+            lift_,         follower_.state()};
   }
   /// The same state for a basis of fewer columns: the counters and random numbers go on.
   Tracker continued(arma::Mat<T> U, StepRule rule) const {
@@ -261,14 +296,45 @@ class Tracker {
     const Solved solved = fit_.solve(U_, x_);  // step 3
     if (solved != Solved::yes) return skipped(solved);
     recent_.add(fit_.w().memptr(), double(fit_.residual()), double(x_.count()), double(x_.scale()));
-    if (fit_.exact()) return used(StepOutcome::in_subspace);
-    const T w = fit_.size();
-    if (w <= std::numeric_limits<T>::epsilon())
-      return report(StepOutcome::orthogonal, double(fit_.residual()));
+    const StepOutcome outcome = fitted_outcome();
+    const double residual = double(fit_.residual());
+    if (outcome != StepOutcome::orthogonal) entries_used_ += x_.count();
+    const std::uint64_t n_changes = follower_.detector().n_changes();
+    if (follower_.watches())
+      follow_and_learn(outcome);
+    else if (outcome == StepOutcome::taken)
+      learn();
+    StepReport done = report(outcome, residual);
+    done.changed = follower_.detector().n_changes() > n_changes;
+    return done;
+  }
+
+  /// What the fit of a vector means for its update.
+  StepOutcome fitted_outcome() const {
+    if (fit_.exact()) return StepOutcome::in_subspace;
+    return fit_.size() <= std::numeric_limits<T>::epsilon() ? StepOutcome::orthogonal
+                                                            : StepOutcome::taken;
+  }
+
+  /// Updates with the fitted vector, or with one of the reservoir, and looks for changes.
+  void follow_and_learn(StepOutcome outcome) {
+    const StreamEvent event = follower_.see(x_, double(fit_.distance()), loss_);
+    if (event == StreamEvent::returned) return restore();
+    if (const T* drawn = follower_.replay(x_)) {
+      const bool solved =
+          x_.read(DenseSample<T>{drawn}) == Usable::yes && fit_.solve(U_, x_) == Solved::yes;
+      outcome = solved ? fitted_outcome() : StepOutcome::rank_deficient;
+    }
+    if (outcome == StepOutcome::taken) learn();
+    if (event == StreamEvent::changed) start_anew();
+  }
+
+  /// Alg. 1, steps 4 to 6, for the fitted vector.
+  void learn() {
     std::copy(fit_.w().begin(), fit_.w().end(), gradient_.w.begin());  // step 4
     gradient_.weight = loss_.weight(double(fit_.length()));
     metric_.learn(gradient_, double(fit_.residual()), rule_.eta());
-    const GradientSummary now = summary(double(w));
+    const GradientSummary now = summary(double(fit_.size()));
     const double eta = rule_.next(now);  // step 5, Alg. 2
     const double theta = metric_.step(gradient_, eta, direction_);
     fit_.move(U_, x_, direction_, theta);  // step 6
@@ -276,7 +342,36 @@ class Tracker {
     previous_.weight = gradient_.weight;
     previous_length_ = now.length;
     keep_orthonormal();
-    return used(StepOutcome::taken);
+  }
+
+  /// The subspace has changed: search with long steps, from where it is.
+  void start_anew() {
+    follower_.keep_backup(U_.matrix(), rule_, metric_);
+    rule_ = at_start(rule_);
+    forget_steps();
+  }
+  /// The subspace of before the change is back.
+  void restore() {
+    const auto backup = follower_.take_backup();
+    U_.set(backup.U);
+    rule_ = backup.rule;
+    forget_steps();
+    metric_ = backup.metric;
+  }
+  /// The metric and the previous gradient belong to the coordinates of a basis.
+  void forget_steps() {
+    metric_.forget();
+    previous_.weight = previous_length_ = 0;
+  }
+
+  /// The logarithms of the recent residuals that are nearer than random directions.
+  std::vector<double> near_residuals() {
+    std::vector<double> near;
+    const Fitted fits = recent_.fitted(n());
+    for (uword j = 0; j < fits.size(); ++j)
+      if (tells(fits, j) && std::sqrt(fits.r2[j]) < follower_.null(uword(fits.count[j])).residual)
+        near.push_back(std::log(std::max(std::sqrt(fits.r2[j]), 1e-16)));
+    return near;
   }
 
   static const State& checked(const State& state) {
@@ -327,7 +422,8 @@ class Tracker {
 
   static State initial(arma::Mat<T> U, StepRule rule, Metric metric, const Random& random) {
     const uword n = U.n_rows, d = U.n_cols;
-    return State{
+    const Following following = Following::defaults(metric.scaled());
+    State state{
         std::move(U),
         std::move(rule),
         std::move(metric),
@@ -336,11 +432,19 @@ class Tracker {
         Counters{},
         0,
         0};
+    state.following = {following, {}, Reservoir<T>(n, following.replay, random), false, {}};
+    return state;
   }
 
   /// What the step rule sees; `w` is |w|.
-  GradientSummary summary(double w) const {
-    return {agreement(), gradient_.weight * w, previous_length_, double(fit_.residual()) / w};
+  GradientSummary summary(double w) {
+    GradientSummary now{agreement(), gradient_.weight * w, previous_length_,
+                        double(fit_.residual()) / w};
+    if (!follower_.watches()) return now;
+    const NullLaw::Null& null = follower_.null(x_.count());
+    now.chance = null.chance;
+    now.near = follower_.both_near(double(fit_.distance()) < null.residual);
+    return now;
   }
 
   /// Departs from Alg. 2: the first vector has no previous gradient and leaves mu and level alone.
@@ -355,11 +459,6 @@ class Tracker {
     if (orthonormality_error(U) <= drift_bound) return;
     if (!orthonormalize(U)) throw NumericalError("the basis lost its rank");
     U_.set(U);
-  }
-
-  StepReport used(StepOutcome outcome) {
-    entries_used_ += x_.count();
-    return report(outcome, double(fit_.residual()));
   }
 
   StepReport skipped(Usable why) {
@@ -377,7 +476,7 @@ class Tracker {
 
   StepReport report(StepOutcome outcome, double residual) {
     ++counters_[outcome];
-    return {outcome, residual, rule_.eta(), rule_.level()};
+    return {outcome, residual, rule_.eta(), rule_.level(), status()};
   }
 
   TrackedBasis<T> U_;
@@ -395,6 +494,7 @@ class Tracker {
   Fit fit_;
   Weights<T> gradient_;
   arma::Col<T> direction_;
+  Follower<T, StepRule, Metric, FixedFitOfLoss> follower_;
   double previous_length_;
 };
 

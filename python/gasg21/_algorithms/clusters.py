@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gasg21 import _core
-from gasg21._data.parameters import core_metric, core_rule, first_step_is_free, null_residual
+from gasg21._data.parameters import core_following, core_metric, core_rule, first_step_is_free, null_residual, step_adapts
 from gasg21._data.samples import Array, Samples
 from gasg21._support.progress import Progress
 from gasg21.step_size import StepSize
@@ -29,10 +29,15 @@ class UnionPlan:
     tol: float
     seed: int
     n_threads: int
+    replay: int | None = None
 
     def check(self) -> None:
         """Refuse a step size before any work is done."""
         core_rule(self.step_size, scaling=self.scaling)
+
+    def following(self) -> _core.Following:
+        """Return how the stream goes on."""
+        return core_following(self.replay, paper=not self.scaling, replay_helps=step_adapts(self.step_size))
 
     def run(self, samples: Samples, progress: Progress | None = None, *, goal: str = "fit") -> dict[str, Any]:
         """Run a whole fit, or only the start of one or of a stream: goal "fit", "start_of_fit", "start_of_stream"."""
@@ -55,6 +60,7 @@ class UnionPlan:
                 first_step_from_data=first_step_is_free(self.step_size),
                 seed=self.seed,
                 n_threads=self.n_threads,
+                following=self.following(),
             ),
             goal=goal,
             progress=progress,

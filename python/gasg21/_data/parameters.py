@@ -28,6 +28,7 @@ Array = npt.NDArray[Any]
 # happens with at most the second probability.
 _MISSED, _MISSED_AT_MOST, _NEAR = 1e-3, 0.05, 0.1
 _MOST_THREADS = 4096  # a larger number is a mistake
+_MOST_KEPT = 1_000_000  # vectors that a stream replays; a larger number is a mistake
 _cores_of_machine = functools.cache(joblib.cpu_count)  # knows the limits of a container; slow
 
 # ---- checks
@@ -151,6 +152,28 @@ def progress_bar(estimator: Any, n_samples: int, max_passes: int | None) -> Abst
     ``max_passes`` is None when it is not known in advance.
     """
     return bar(type(estimator).__name__, n_samples, max_passes) if estimator.verbose else nullcontext()
+
+
+# ---- replay
+
+
+def check_replay(replay: Any) -> int | None:
+    """Refuse a number of vectors to keep that is neither None nor an integer of at least 0."""
+    return None if replay is None else check_integer("replay", replay, 0, _MOST_KEPT)
+
+
+def core_following(replay: Any, *, paper: bool, replay_helps: bool = True) -> _core.Following:
+    """Return how a stream is followed. The paper's algorithm is only watched, unless `replay` asks for more."""
+    kept = check_replay(replay)
+    if kept is None:
+        return _core.Following(restart=not paper, **({"replay": 0} if paper or not replay_helps else {}))
+    return _core.Following(replay=kept, restart=not paper)
+
+
+def step_adapts(step_size: str | StepSize) -> bool:
+    """Return whether a step rule compares consecutive gradients: it is misled if consecutive samples are alike."""
+    rule = BY_NAME.get(step_size) if isinstance(step_size, str) else step_size
+    return isinstance(rule, AdaptiveStep | MultiLevelStep)
 
 
 # ---- scaling and step_size

@@ -10,6 +10,7 @@ which nothing can catch.)
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -151,6 +152,15 @@ def check_samples(
     if estimator.on_bad == "raise":
         _refuse_infinite(samples, n_threads(getattr(estimator, "n_jobs", None)))
     return samples
+
+
+def one_as_row(X: Any, mask: Any) -> tuple[Any, Any]:
+    """Return one vector (n,) and its mask as rows (1, n); anything else as it is."""
+    is_plain = isinstance(X, list | tuple) and len(X) > 0 and all(isinstance(x, numbers.Real) for x in X)
+    if is_plain or getattr(X, "ndim", None) == 1:
+        X = X[None, :] if isinstance(X, np.ndarray) else np.asarray(X)[None, :]
+        mask = None if mask is None else np.atleast_2d(mask)
+    return X, mask
 
 
 @contextmanager

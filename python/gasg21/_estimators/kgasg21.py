@@ -19,13 +19,14 @@ from gasg21._data.parameters import (
     check_integer,
     check_n_jobs,
     check_number,
+    check_replay,
     n_threads,
     progress_bar,
     seed_of,
 )
-from gasg21._data.samples import Array, Samples, check_samples, unchanged_on_error
+from gasg21._data.samples import Array, Samples, check_samples, one_as_row, unchanged_on_error
 from gasg21._estimators.published import PublishedAttributes
-from gasg21._estimators.union import PublishedUnion, UnionMixin, UnionReport, finite_rows
+from gasg21._estimators.union import PublishedUnion, UnionMixin, UnionReport, UnionStreamReport, finite_rows
 from gasg21._support.progress import Progress
 from gasg21.exceptions import ConvergenceWarning, InvalidInputError
 from gasg21.step_size import StepSize
@@ -153,6 +154,7 @@ class KGASG21(UnionMixin, PublishedAttributes):
         polish: bool = True,
         reject_outliers: bool = False,
         step_size: str | StepSize = "adaptive",
+        replay: int | None = None,
         max_passes: int = 20,
         tol: float = 1e-6,
         on_bad: str = "raise",
@@ -172,6 +174,7 @@ class KGASG21(UnionMixin, PublishedAttributes):
         self.polish = polish
         self.reject_outliers = reject_outliers
         self.step_size = step_size
+        self.replay = replay
         self.max_passes = max_passes
         self.tol = tol
         self.on_bad = on_bad
@@ -214,6 +217,8 @@ class KGASG21(UnionMixin, PublishedAttributes):
                 raise interrupt
             self._stream = found["stream"]
             published = self._snapshot(found["subspaces"], whitening, found.get("counters"))
+            batch, settled = working.whole(), found["status"] in ("converged", "noise_floor")
+            self._stream.follow_after_fit(batch.payload, batch.mask, plan.following(), settled)
             labels, residuals = assign(published.bases, working, plan.n_threads)
             if whitening is not None and interrupt is None:
                 good = is_near(published.bases, labels, residuals, working)
@@ -238,7 +243,7 @@ class KGASG21(UnionMixin, PublishedAttributes):
         """
         interrupt: KeyboardInterrupt | None = None
         with unchanged_on_error(self):
-            samples, working, before = self._start_or_continue(X, mask)
+            samples, working, before = self._start_or_continue(*one_as_row(X, mask))
             assert self._stream is not None
             batch, bases = working.whole(), self._stream.subspaces()
             found: tuple[Array, Array] | None = None
@@ -252,7 +257,8 @@ class KGASG21(UnionMixin, PublishedAttributes):
             if found is not None:
                 labels = self._rejected(*found, samples, working, published)
                 published = published._replace(labels=labels, residuals=found[1])
-            self._published = published._replace(report=before.report)
+            stream = UnionStreamReport(*self._stream.following())
+            self._published = published._replace(report=before.report, stream=stream)
         if interrupt is not None:
             raise interrupt
         return self
@@ -306,6 +312,7 @@ class KGASG21(UnionMixin, PublishedAttributes):
         check_integer("max_passes", self.max_passes, 1)
         check_number("tol", self.tol, 0)
         check_n_jobs(self.n_jobs)
+        check_replay(self.replay)
         for name in ("whiten", "scaling", "polish", "reject_outliers"):
             check_flag(name, getattr(self, name))
 
@@ -323,6 +330,10 @@ class KGASG21(UnionMixin, PublishedAttributes):
                 f"n_clusters={self.n_clusters!r} and n_components={self.n_components!r} must stay as they were while a "
                 f"stream goes on ({len(now)} clusters of dimensions {now}); fit starts anew"
             )
+            raise InvalidInputError(msg)
+        assert self._stream is not None
+        if self.replay not in (None, self._stream.replay):
+            msg = f"replay={self.replay!r} must stay {self._stream.replay} while a stream goes on; fit starts anew"
             raise InvalidInputError(msg)
 
     def _dimensions(self, n_features: int) -> tuple[int, ...]:
@@ -358,6 +369,7 @@ class KGASG21(UnionMixin, PublishedAttributes):
             tol=self.tol,
             seed=seed_of(self.random_state),
             n_threads=n_threads(self.n_jobs),
+            replay=self.replay,
         )
 
     def _given_subspaces(self, dimensions: tuple[int, ...], dtype: np.dtype[Any]) -> list[Array]:
@@ -442,6 +454,16 @@ class KGASG21(UnionMixin, PublishedAttributes):
     def residuals_(self) -> Array:
         """Distance of each sample of the last `partial_fit` to its subspace."""
         return _known(self._current().residuals, "residuals_")
+
+    @property
+    def cluster_status_(self) -> list[str]:
+        """How the stream of each subspace fares, after `partial_fit`."""
+        return list(_known(self._current().stream, "cluster_status_").statuses)
+
+    @property
+    def cluster_changes_(self) -> list[list[int]]:
+        """After how many vectors of the stream each subspace was seen to change, after `partial_fit`."""
+        return list(_known(self._current().stream, "cluster_changes_").cluster_changes)
 
     @property
     def estimated_angles_(self) -> Array:

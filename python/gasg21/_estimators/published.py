@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+
+
+class StreamReport(NamedTuple):
+    """How a stream fares."""
+
+    status: str
+    changes: list[int]
 
 
 class PublishedAttributes:
@@ -50,8 +57,15 @@ class PublishedAttributes:
 
     @property
     def status_(self) -> str:
-        """How the last `fit` ended."""
-        return str(self._fit_report().status)
+        """How the last `fit` ended; after `partial_fit`, how the stream fares."""
+        stream = self._current().stream
+        return str(self._fit_report().status) if stream is None else str(stream.status)
+
+    @property
+    def changes_(self) -> list[int]:
+        """After how many vectors of the stream its subspace was seen to change; the last 1000 changes."""
+        stream = self._current().stream
+        return [] if stream is None else list(stream.changes)
 
     @property
     def converged_(self) -> bool:

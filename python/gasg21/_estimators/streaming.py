@@ -18,14 +18,17 @@ from gasg21._data.parameters import (
     check_integer,
     check_n_jobs,
     check_number,
+    check_replay,
+    core_following,
     core_metric,
     core_rule,
     n_threads,
     progress_bar,
     seed_of,
+    step_adapts,
 )
-from gasg21._data.samples import Array, Batch, Samples, check_samples, unchanged_on_error
-from gasg21._estimators.published import listed
+from gasg21._data.samples import Array, Batch, Samples, check_samples, one_as_row, unchanged_on_error
+from gasg21._estimators.published import StreamReport, listed
 from gasg21._estimators.subspace import FitReport, Published, PublishedSubspace
 from gasg21._support.progress import Progress
 from gasg21.exceptions import ConvergenceWarning, DataQualityWarning, InvalidInputError
@@ -55,6 +58,7 @@ class StreamingSubspace(PublishedSubspace):
 
     n_features_in_: int
     _pending: list[Array] = []  # noqa: RUF012 (replaced, never changed): samples before an affine stream can start
+    _last_residuals: Array | float | None = None  # of the last `partial_fit`
     _recent: deque[float]  # minus the residuals of the last vectors of a stream
     _row_parameters: tuple[Any, ...] | None = None  # with these values one plain vector needs no further checks
 
@@ -64,6 +68,7 @@ class StreamingSubspace(PublishedSubspace):
         *,
         center: bool = False,
         step_size: str | StepSize = "adaptive",
+        replay: int | None = None,
         init: Any = "random",
         max_passes: int = 20,
         tol: float = 1e-6,
@@ -77,6 +82,7 @@ class StreamingSubspace(PublishedSubspace):
         self.n_components = n_components
         self.center = center
         self.step_size = step_size
+        self.replay = replay
         self.init = init
         self.max_passes = max_passes
         self.tol = tol
@@ -125,6 +131,7 @@ class StreamingSubspace(PublishedSubspace):
                 recent.extend(scores[-_RECENT:])
                 published = self._with_offset(published, scores)
             self._tracker, self._recent, self._row_parameters = found["tracker"], recent, None
+            self._last_residuals = None
             self._report, self._published, self._pending = report, published, []
         if interrupt is not None:
             raise interrupt
@@ -137,8 +144,8 @@ class StreamingSubspace(PublishedSubspace):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            As for `fit`.
+        X : array-like of shape (n_samples, n_features) or (n_features,), or sparse matrix
+            As for `fit`. One vector may be given without the first axis.
         y : ignored
         mask : bool array of the shape of X, optional
             True = observed.
@@ -146,11 +153,13 @@ class StreamingSubspace(PublishedSubspace):
         Returns
         -------
         self
+            ``status_``, ``changes_`` and ``residuals_`` say how the stream fares.
         """
         if mask is None and self._row_parameters == _row_parameters(self):
             residual = self._tracker.consume_row(X)  # type: ignore[union-attr]
             if residual is not None:
                 self._recent.append(-residual)
+                self._last_residuals = residual
                 self._published = None  # the next reader publishes: that takes longer than the update
                 return self
         interrupt: KeyboardInterrupt | None = None
@@ -158,7 +167,7 @@ class StreamingSubspace(PublishedSubspace):
             self._check_parameters()
             first = self._tracker is None
             reset, dtype = first and not self._pending, None if first else self._model_dtype()
-            samples = check_samples(self, X, mask, reset=reset, dtype=dtype)
+            samples = check_samples(self, *one_as_row(X, mask), reset=reset, dtype=dtype)
             if first:
                 if self.center and not self._is_enough(samples):
                     return self
@@ -199,6 +208,7 @@ class StreamingSubspace(PublishedSubspace):
                 working_components=working,
                 seed=seed,
                 n_threads=n_threads(self.n_jobs),
+                following=self._following(),
             ),
             rotate=not self._is_paper(),
             progress=progress,
@@ -219,6 +229,7 @@ class StreamingSubspace(PublishedSubspace):
             init=self._check_init(d, samples),
             center=bool(self.center),
             seed=seed,
+            following=self._following(),
         )
 
     def _is_enough(self, samples: Samples) -> bool:
@@ -238,9 +249,13 @@ class StreamingSubspace(PublishedSubspace):
 
     def _consume(self, samples: Samples, progress: Progress | None) -> None:
         assert self._tracker is not None
-        for batch in samples.batches():
-            residuals = self._tracker.consume(batch.payload, batch.mask, None, progress)
-            self._recent.extend(-residuals[-_RECENT:])
+        parts = []
+        try:
+            for batch in samples.batches():
+                parts.append(self._tracker.consume(batch.payload, batch.mask, None, progress))
+                self._recent.extend(-parts[-1][-_RECENT:])
+        finally:
+            self._last_residuals = np.concatenate(parts) if parts else np.empty(0)
 
     def _dimension(self, samples: Samples, batch: Batch, seed: int) -> int:
         if isinstance(self.n_components, str) and self.n_components == "auto":
@@ -265,6 +280,10 @@ class StreamingSubspace(PublishedSubspace):
         l1 = not isinstance(self._tracker_loss(), str)
         return core_rule(self.step_size, scaling=self.scaling, stream=stream, l1=l1)
 
+    def _following(self) -> _core.Following:
+        paper = not self.scaling and self._tracker_loss() == "l21"
+        return core_following(self.replay, paper=paper, replay_helps=step_adapts(self.step_size))
+
     def _is_paper(self) -> bool:
         """Return whether this is the paper's algorithm to the letter, whose basis is published as it is."""
         return not self.scaling and not self.polish and self._tracker_loss() == "l21"
@@ -279,6 +298,7 @@ class StreamingSubspace(PublishedSubspace):
         check_flag("center", self.center)
         check_flag("scaling", self.scaling)
         check_flag("polish", self.polish)
+        check_replay(self.replay)
         if not self._auto_offset():
             check_number("contamination", self.contamination, 0, 0.99, open_low=True)
 
@@ -286,6 +306,9 @@ class StreamingSubspace(PublishedSubspace):
         assert self._tracker is not None
         if self.center != self._tracker.is_lifted:
             msg = f"center={self.center!r} must stay {self._tracker.is_lifted} while a stream goes on; fit starts anew"
+            raise InvalidInputError(msg)
+        if self.replay not in (None, self._tracker.replay):
+            msg = f"replay={self.replay!r} must stay {self._tracker.replay} while a stream goes on; fit starts anew"
             raise InvalidInputError(msg)
         if self.n_components not in ("auto", self.n_components_):
             msg = (
@@ -319,6 +342,14 @@ class StreamingSubspace(PublishedSubspace):
 
     # ---- publishing
 
+    @property
+    def residuals_(self) -> Array:
+        """Residuals of the unit-norm samples of the last `partial_fit`, each from before its update; NaN if skipped."""
+        if self._last_residuals is None:
+            msg = f"this {type(self).__name__} has not been updated by `partial_fit`"
+            raise AttributeError(msg)
+        return np.atleast_1d(np.asarray(self._last_residuals, np.float64))
+
     def _publish(self) -> Published:
         if self._tracker is None:
             waiting = sum(map(len, self._pending))
@@ -333,8 +364,9 @@ class StreamingSubspace(PublishedSubspace):
     def _snapshot(
         self, tracker: _core.Tracker, report: FitReport | None, subspace: _core.Subspace | None = None
     ) -> Published:
-        tracked, counters, step_size, level = tracker.published(not self._is_paper())
-        return Published(subspace or tracked, counters, step_size, level, report)
+        tracked, counters, step_size, level, status, changes = tracker.published(not self._is_paper())
+        stream = StreamReport(status, changes) if subspace is None else None
+        return Published(subspace or tracked, counters, step_size, level, report, stream)
 
     def _with_offset(self, published: Published, scores: Array) -> Published:
         """Put the offset where the share `contamination` of the scores lies below it, unless it is "auto"."""
@@ -399,6 +431,7 @@ _row_parameters = operator.attrgetter(
     *(
         "n_components",
         "center",
+        "replay",
         "max_passes",
         "tol",
         "scaling",

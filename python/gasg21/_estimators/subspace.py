@@ -18,7 +18,7 @@ from gasg21 import _core
 from gasg21._algorithms import held_out
 from gasg21._data.parameters import n_threads, null_offset
 from gasg21._data.samples import Array, Batch, Samples, TakesSamples, check_samples
-from gasg21._estimators.published import PublishedAttributes, listed
+from gasg21._estimators.published import PublishedAttributes, StreamReport, listed
 from gasg21.exceptions import DataQualityWarning, InvalidInputError
 
 
@@ -182,6 +182,7 @@ class Published:
     step_size: float
     level: int
     report: FitReport | None  # None: no `fit` yet
+    stream: StreamReport | None = None  # None: `fit` came last
     contamination: float | None = None  # offset that a numeric contamination asks for; None: "auto"
 
     @cached_property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,19 @@ class UnionReport(NamedTuple):
     timings: dict[str, float]
 
 
+class UnionStreamReport(NamedTuple):
+    """How a stream fares, and each of its subspaces."""
+
+    status: str
+    statuses: list[str]
+    cluster_changes: list[list[int]]
+
+    @property
+    def changes(self) -> list[int]:
+        """The changes of all subspaces."""
+        return sorted(itertools.chain.from_iterable(self.cluster_changes))
+
+
 class PublishedUnion(NamedTuple):
     """What a union of subspaces publishes, all of the same moment."""
 
@@ -34,6 +48,7 @@ class PublishedUnion(NamedTuple):
     labels: Array | None = None
     residuals: Array | None = None  # after `partial_fit`
     report: UnionReport | None = None  # None: no `fit` yet
+    stream: UnionStreamReport | None = None  # None: `fit` came last
 
 
 class UnionMixin(

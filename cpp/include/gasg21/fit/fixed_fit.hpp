@@ -22,6 +22,8 @@ class FixedFit {
 
   const arma::Col<T>& w() const { return few_ ? plain_.w() : in_blocks_.w(); }
   T residual() const { return few_ ? plain_.residual() : in_blocks_.residual(); }
+  /// As TrackedFit::distance.
+  T distance() const { return residual(); }
 
   Solved solve(const arma::Mat<T>& U, const Observation<T>& x) {
     few_ = x.few();

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "gasg21/basis/tracked_basis.hpp"
 #include "gasg21/data/observation.hpp"
@@ -13,6 +15,7 @@
 #include "gasg21/kernels/plain.hpp"
 #include "gasg21/support/config.hpp"
 #include "gasg21/support/error.hpp"
+#include "gasg21/support/median.hpp"
 
 namespace gasg21 {
 
@@ -47,6 +50,15 @@ class L1Admm {
 
   /// |r| of *least squares*: how far x is from the subspace, the same for every loss.
   T residual() const { return start_.residual(); }
+  /// How far x is from the subspace if corrupt entries do not count: the scale of a normal law with
+  /// the median of |s|. It is raised a little, because a median of a random direction varies more
+  /// than its norm.
+  T distance() const {
+    constexpr T normal = T(1.4826), raised = T(1.25);
+    std::vector<T> sizes(s_.memptr(), s_.memptr() + count_);
+    for (T& size : sizes) size = std::abs(size);
+    return std::min(T(1), raised * normal * median(std::move(sizes)) * std::sqrt(T(count_)));
+  }
   /// The gradient is rounding error: x lies in the span of U_Omega as far as T can tell.
   bool exact() const { return start_.exact() || length_ <= 4 * eps; }
 
@@ -80,6 +92,7 @@ class L1Admm {
   Solved solve(const arma::Mat<T>& U, const Observation<T>& x) {
     const Solved solved = start_.solve(U, x);  // the first iteration's weights
     if (solved != Solved::yes) return solved;
+    count_ = x.count();
     minimise(U, x);
     if (!start_.exact()) find_direction(U, x);
     return Solved::yes;
@@ -143,6 +156,7 @@ class L1Admm {
   T length_ = 0;
   double overlap_ = 0;
   std::int64_t n_iter_ = 0;
+  uword count_ = 0;  // observed entries
 };
 
 }  // namespace gasg21

@@ -27,6 +27,8 @@ class TrackedFit {
   const arma::Col<T>& w() const { return w_; }
   /// |r| of the unit-norm sample.
   T residual() const { return residual_; }
+  /// How far the sample is from the subspace, in the eyes of the loss.
+  T distance() const { return residual_; }
   /// The length of the gradient's direction before it is normalised: |r|.
   T length() const { return residual_; }
   /// The inner product of the direction e = r / |r| and that of the last step.

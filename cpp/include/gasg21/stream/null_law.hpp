@@ -1,0 +1,51 @@
+// What a vector in a random direction looks like to a subspace: how near it comes, and how much the
+// gradients of two of them agree by chance.
+#pragma once
+
+#include <cmath>
+#include <vector>
+
+#include "gasg21/support/config.hpp"
+#include "gasg21/support/special_functions.hpp"
+
+namespace gasg21 {
+
+/// For N observed entries the squared residual of a random direction follows the
+/// Beta((N - d) / 2, d / 2) law.
+class NullLaw {
+ public:
+  struct Null {
+    double residual;  // a random direction comes nearer with the probability `level`
+    double chance;    // standard deviation of the agreement of two random gradients, as a cosine
+  };
+
+  /// For vectors of n entries and a subspace of d dimensions.
+  NullLaw(uword n, uword d, double level) : n_(n), d_(d), level_(level) {}
+
+  /// For vectors with `count` observed entries.  Pre: d < count <= n.
+  const Null& at(uword count) {
+    if (by_count_.empty()) by_count_.resize(n_ + 1, {unknown, unknown});
+    Null& null = by_count_[count];
+    if (null.residual == unknown) null = compute(double(count));
+    return null;
+  }
+
+ private:
+  static constexpr double unknown = -1;
+
+  Null compute(double count) const {
+    const double d = double(d_), free = count - d;
+    double low = 0, high = 1;
+    for (int halving = 0; halving < 40; ++halving) {
+      const double middle = (low + high) / 2;
+      (beta_cdf(middle * middle, free / 2, d / 2) < level_ ? low : high) = middle;
+    }
+    return {low, 1 / std::sqrt(free * d)};
+  }
+
+  uword n_, d_;
+  double level_;
+  std::vector<Null> by_count_;  // computed when a count first appears
+};
+
+}  // namespace gasg21
