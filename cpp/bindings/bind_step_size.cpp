@@ -64,7 +64,7 @@ void bind_adaptive(py::module_& m) {
            [](const AdaptiveStep& r) {
              const auto& o = r.options();
              return py::make_tuple(o.eta0, o.mu_max, o.mu_min, o.f_min, o.f_max, o.omega,
-                                   o.max_level, o.steady, r.mu(), r.level());
+                                   o.max_level, r.mu(), r.level(), o.steady);
            })
       .def_static("_from_state",
                   [](const py::tuple& t) {
@@ -72,8 +72,8 @@ void bind_adaptive(py::module_& m) {
                     const auto real = [&](int i) { return t[i].cast<double>(); };
                     const auto whole = [&](int i) { return t[i].cast<std::int64_t>(); };
                     return AdaptiveStep({real(0), real(1), real(2), real(3), real(4), real(5),
-                                         whole(6), t[7].cast<bool>()},
-                                        real(8), whole(9));
+                                         whole(6), t[9].cast<bool>()},
+                                        real(7), whole(8));
                   })
       .def("__reduce__", reduce);
 }

@@ -138,8 +138,9 @@ template <class T>
 py::tuple pack(const AnyFollowerState<T>& s) {
   py::object backup = py::none();
   if (s.backup)
-    backup = py::make_tuple(to_components(s.backup->U), s.backup->rule.rule,
-                            s.backup->metric.metric, pack(s.backup->fitness));
+    backup =
+        py::make_tuple(to_components(s.backup->U), s.backup->rule.rule, s.backup->metric.metric,
+                       pack(s.backup->fitness), pack(s.backup->recent));
   return py::make_tuple(pack(s.options), pack(s.detector), pack(s.reservoir), s.near, backup);
 }
 
@@ -154,10 +155,12 @@ AnyFollowerState<T> unpack_follower(const py::handle& h) {
                         {}};
   if (t[4].is_none()) return s;
   const auto backup = t[4].cast<py::tuple>();
-  require(backup.size() == 4, "this pickle holds another backup of a stream");
-  s.backup = {copy_basis<T>(backup[0].cast<py::array>(), "backup"),
-              AnyStep{backup[1].cast<decltype(AnyStep::rule)>()},
-              AnyMetric{backup[2].cast<decltype(AnyMetric::metric)>()}, unpack_fitness(backup[3])};
+  require(backup.size() == 5, "this pickle holds another backup of a stream");
+  arma::Mat<T> U = copy_basis<T>(backup[0].cast<py::array>(), "backup");
+  const uword d = U.n_cols;
+  s.backup = {std::move(U), AnyStep{backup[1].cast<decltype(AnyStep::rule)>()},
+              AnyMetric{backup[2].cast<decltype(AnyMetric::metric)>()}, unpack_fitness(backup[3]),
+              unpack_recent(backup[4], d)};
   return s;
 }
 

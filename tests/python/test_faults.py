@@ -217,7 +217,7 @@ def test_bad_parameters_are_named(problem, estimator, method, parameters, messag
 # 10: shapes are scikit-learn's own checks; here, that they leave a fitted model alone
 
 
-@pytest.mark.parametrize("X", [np.empty((0, 60)), np.empty((3, 0)), np.ones(60), np.ones((2, 60, 1)), 7.0])
+@pytest.mark.parametrize("X", [np.empty((0, 60)), np.empty((3, 0)), np.ones(59), np.ones((2, 60, 1)), 7.0])
 def test_odd_shapes_are_refused(stream, X):
     assert_untouched(stream, lambda: stream.partial_fit(X), ValueError, "array|dim|sample|feature")
 

@@ -229,8 +229,8 @@ class Tracker {
     follow(following());
   }
 
-  /// n x d, orthonormal.
-  arma::Mat<T> basis() const { return U_.matrix(); }
+  /// n x d, orthonormal. After a change, that of before it until the new subspace is found.
+  arma::Mat<T> basis() const { return follower_.backup() ? follower_.backup()->U : U_.matrix(); }
   /// Writes entry (i, c) of the basis to out[i * row_stride + c * column_stride].
   void copy_basis(T* out, uword row_stride, uword column_stride) {
     U_.copy_to(out, row_stride, column_stride);
@@ -275,7 +275,9 @@ class Tracker {
     lift_ = std::make_shared<const Lift<T>>(std::move(lift));
   }
   /// The fits of the last vectors, each from before its update.
-  Fitted recent_fits() const { return recent_.fitted(n()); }
+  Fitted recent_fits() const {
+    return (follower_.backup() ? follower_.backup()->recent : recent_).fitted(n());
+  }
   /// Replaces them, for a basis that was not found vector by vector.
   void set_recent_fits(const Fitted& fitted) {
     require(fitted.d() == d(), "the fits have ", fitted.d(), " weights, but d = ", d());
@@ -346,7 +348,8 @@ class Tracker {
 
   /// The subspace has changed: search with long steps, from where it is.
   void start_anew() {
-    follower_.keep_backup(U_.matrix(), rule_, metric_);
+    follower_.keep_backup(U_.matrix(), rule_, metric_, recent_);
+    recent_ = RecentFits(d());
     rule_ = at_start(rule_);
     forget_steps();
   }
@@ -357,6 +360,7 @@ class Tracker {
     rule_ = backup.rule;
     forget_steps();
     metric_ = backup.metric;
+    recent_ = backup.recent;
   }
   /// The metric and the previous gradient belong to the coordinates of a basis.
   void forget_steps() {

@@ -139,6 +139,11 @@ class Detector {
     return s.changed ? StreamStatus::changed : StreamStatus::starting;
   }
   bool is_settled() const { return state_.settled; }
+  /// Whether enough vectors lie near the subspace, be it still moving.
+  bool is_found() const {
+    return state_.fitness.evidence > Fitness::enough && state_.n_near >= least_near &&
+           state_.near_fit > 0.5;
+  }
   const Fitness& fitness() const { return state_.fitness; }
   std::uint64_t n_changes() const { return state_.n_changes; }
   const std::vector<std::uint64_t>& changes() const { return state_.changes; }
@@ -179,8 +184,7 @@ class Detector {
     DetectorState& s = state_;
     ++s.searching;
     const double typical = s.fitness.typical;
-    s.settled = s.fitness.evidence > Fitness::enough && s.n_near >= least_near &&
-                s.near_fit > 0.5 && (typical < small || typical - s.trend > still_falling);
+    s.settled = is_found() && (typical < small || typical - s.trend > still_falling);
     if (s.settled) s.changed = false, s.searching = 0;
   }
 

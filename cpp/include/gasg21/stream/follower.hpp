@@ -9,6 +9,7 @@
 
 #include "gasg21/data/observation.hpp"
 #include "gasg21/fit/least_squares.hpp"
+#include "gasg21/inliers/fitted.hpp"
 #include "gasg21/stream/detector.hpp"
 #include "gasg21/stream/null_law.hpp"
 #include "gasg21/stream/reservoir.hpp"
@@ -32,13 +33,14 @@ struct Following {
   static Following none() { return {0, false, false}; }
 };
 
-/// A stream as it was before a change.
+/// A stream as it was before a change. It is the one to believe until the new subspace is found.
 template <class T, class StepRule, class Metric>
 struct Backup {
   arma::Mat<T> U;
   StepRule rule;
   Metric metric;
   Fitness fitness;  // of the vectors since the change; typical residuals are those from before
+  RecentFits recent;
 };
 
 template <class T, class StepRule, class Metric>
@@ -64,7 +66,8 @@ class Follower {
     const ReservoirState<T>& kept = state_.reservoir.state();
     require(kept.capacity == 0 || kept.n == n, "the reservoir does not fit vectors of ", n,
             " entries");
-    require(!state_.backup || (state_.backup->U.n_rows == n && state_.backup->U.n_cols == d),
+    require(!state_.backup || (state_.backup->U.n_rows == n && state_.backup->U.n_cols == d &&
+                               state_.backup->recent.d() == d),
             "the backup does not fit a ", n, " x ", d, " basis");
   }
 
@@ -77,7 +80,7 @@ class Follower {
     if (state_.backup && judge_backup(x, loss)) return StreamEvent::returned;
     const Fitness before = state_.detector.fitness();
     const bool changed = state_.detector.see(distance, null(x.count()).residual);
-    if (state_.detector.is_settled()) drop_backup();
+    if (state_.detector.is_found()) drop_backup();
     if (!changed || !state_.options.restart) return StreamEvent::none;
     typical_before_ = before.typical;
     return StreamEvent::changed;
@@ -96,10 +99,11 @@ class Follower {
   }
 
   /// Remembers the stream, unless it remembers an earlier one, and forgets its vectors.
-  void keep_backup(arma::Mat<T> U, StepRule rule, Metric metric) {
+  void keep_backup(arma::Mat<T> U, StepRule rule, Metric metric, RecentFits recent) {
     state_.reservoir.clear();
     if (state_.backup) return;
-    state_.backup = {std::move(U), std::move(rule), std::move(metric), {typical_before_, 0}};
+    state_.backup = {
+        std::move(U), std::move(rule), std::move(metric), {typical_before_, 0}, std::move(recent)};
   }
   /// The stream of before the change, which has come back.
   Backup<T, StepRule, Metric> take_backup() {
@@ -124,6 +128,7 @@ class Follower {
     state_.reservoir.fill(x, arrived);
   }
 
+  const std::optional<Backup<T, StepRule, Metric>>& backup() const { return state_.backup; }
   const Detector& detector() const { return state_.detector; }
   const Reservoir<T>& reservoir() const { return state_.reservoir; }
   const State& state() const { return state_; }

@@ -134,17 +134,21 @@ class Reservoir {
     const T* old = vector(pick());
     Cosine with_previous, with_old;
     const uword wanted = std::clamp<uword>(s.n / 8, least_entries, most_entries);
+    const T* previous = s.previous.data();
     const auto add = [&](double value, uword row) {
-      with_previous.add(value, double(s.previous[row]));
+      with_previous.add(value, double(previous[row]));
       with_old.add(value, double(old[row]));
     };
     if (x.few()) {
+      const T* values = x.values();
+      const uword* rows = x.rows();
       const uword step = std::max<uword>(1, x.count() / wanted);
-      for (uword k = 0; k < x.count(); k += step) add(double(x.values()[k]), x.rows()[k]);
+      for (uword k = 0; k < x.count(); k += step) add(double(values[k]), rows[k]);
     } else {
+      const T* values = x.dense();
       const uword step = std::max<uword>(1, s.n / wanted);
       for (uword i = 0; i < s.n; i += step)
-        if (const auto value = double(x.dense()[i]); value == value) add(value, i);
+        if (values[i] == values[i]) add(double(values[i]), i);
     }
     const auto more = [](const Cosine& a, const Cosine& b) {
       return a.product * a.product * b.first * b.second;
