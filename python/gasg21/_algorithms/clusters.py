@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 
 from gasg21 import _core
-from gasg21._data.parameters import core_following, core_metric, core_rule, first_step_is_free, null_residual, step_adapts
+from gasg21._data.parameters import (
+    core_following,
+    core_metric,
+    core_rule,
+    first_step_is_free,
+    null_residual,
+    step_adapts,
+)
 from gasg21._data.samples import Array, Samples
 from gasg21._support.progress import Progress
 from gasg21.step_size import StepSize
