@@ -165,9 +165,9 @@ def check_replay(replay: Any) -> int | None:
 def core_following(replay: Any, *, paper: bool, replay_helps: bool = True) -> _core.Following:
     """Return how a stream is followed. The paper's algorithm is only watched, unless `replay` asks for more."""
     kept = check_replay(replay)
-    if kept is None:
-        return _core.Following(restart=not paper, **({"replay": 0} if paper or not replay_helps else {}))
-    return _core.Following(replay=kept, restart=not paper)
+    if kept is None and not paper and replay_helps:
+        return _core.Following(restart=True)
+    return _core.Following(replay=kept or 0, restart=not paper)
 
 
 def step_adapts(step_size: str | StepSize) -> bool:
