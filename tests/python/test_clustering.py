@@ -331,9 +331,10 @@ def test_subspaces_that_hold_no_sample_are_replaced():
 
 
 def test_more_clusters_than_there_are(union):
-    with pytest.warns(ConvergenceWarning, match="does not determine all subspaces"):
+    with pytest.warns(ConvergenceWarning, match="smaller n_clusters"):
         model = KGASG21(6, 2, random_state=0).fit(union.data)
-    assert model.status_ == "undetermined"
+    assert model.status_ in ("too_many_clusters", "undetermined")
+    assert not model.converged_
     found = [min(subspace_angle(U, V) for U in model.subspaces_) for V in union.bases]
     assert max(found) < 0.3
 
@@ -451,10 +452,10 @@ def test_bad_parameters_are_named_and_change_nothing(union, fitted, parameters, 
     assert {name: pickle.dumps(value) for name, value in vars(model).items() if name.endswith("_")} == before
 
 
-def test_an_ensemble_of_too_many_samples_is_refused(monkeypatch, union):
-    monkeypatch.setattr("gasg21._algorithms.ensemble._AT_MOST", 399)
-    with pytest.raises(InvalidInputError, match="n_ensemble=2 joins the runs by a matrix"):
-        KGASG21(4, 2, n_ensemble=2).fit(union.data)
+def test_an_ensemble_joins_some_of_many_samples(monkeypatch, union):
+    monkeypatch.setattr("gasg21._algorithms.ensemble._JOINED", 150)
+    model = KGASG21(4, 2, n_ensemble=4, random_state=0).fit(union.data)
+    assert clustering_error(union.labels, model.labels_, outlier_label=-1) == 0
 
 
 def test_data_without_usable_samples_is_refused():

@@ -82,9 +82,32 @@ def assign(subspaces: list[Array], samples: Samples, threads: int) -> tuple[Arra
     return np.concatenate([labels for labels, _ in parts]), np.concatenate([r for _, r in parts])
 
 
+def null_bounds(subspaces: list[Array], labels: Array, samples: Samples | Array) -> Array:
+    """Return the residuals above which samples are as far from their subspaces as a random direction from the nearest.
+
+    ``samples`` may be the numbers of their observed entries.
+    """
+    dimensions = np.array([len(subspace) for subspace in subspaces])
+    count = samples if isinstance(samples, np.ndarray) else n_observed(samples)
+    cases, which = np.unique(np.stack([count, dimensions[labels]]), axis=1, return_inverse=True)
+    return null_residual(cases[0], cases[1], len(subspaces))[which.reshape(-1)]
+
+
+def near_subspaces(subspaces: list[Array], samples: Samples, plan: UnionPlan) -> tuple[Array, Array]:
+    """Return the residuals (m, K) of samples, and whether each is nearer to each subspace than a random direction."""
+    batch = samples.whole()
+    residuals = _core.residuals(subspaces, batch.payload, batch.mask, plan.n_threads).astype(np.float64)
+    counts, which = np.unique(n_observed(samples), return_inverse=True)
+    bounds = [null_residual(counts, np.full(len(counts), len(U)), len(subspaces)) for U in subspaces]
+    with np.errstate(invalid="ignore"):
+        return residuals, residuals <= np.stack(bounds, axis=1)[which]
+
+
+def n_observed(samples: Samples) -> Array:
+    """Return the number of observed entries of each sample."""
+    return np.concatenate([samples.observed(batch.rows)[0].sum(axis=1) for batch in samples.pieces()])
+
+
 def is_near(subspaces: list[Array], labels: Array, residuals: Array, samples: Samples) -> Array:
     """Whether each sample is nearer to its subspace than a random direction would be to any of them."""
-    n_observed = np.concatenate([samples.observed(batch.rows)[0].sum(axis=1) for batch in samples.pieces()])
-    dimensions = np.array([len(subspace) for subspace in subspaces])
-    bound = null_residual(n_observed, dimensions[labels], len(subspaces))
-    return np.asarray((labels >= 0) & (residuals <= bound))
+    return np.asarray((labels >= 0) & (residuals <= null_bounds(subspaces, labels, samples)))

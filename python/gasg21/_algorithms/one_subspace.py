@@ -16,7 +16,8 @@ class OneSubspace:
     """A fitted subspace."""
 
     components: Array  # (d, n), orthonormal rows
-    estimated_angle: float
+    mean: Array  # (n,) of an affine subspace, else empty
+    estimated_angle: float  # NaN: unknown
     offset: float  # scores below it are those of outliers
     n_threads: int
 
@@ -31,6 +32,8 @@ class OneSubspace:
         scaling: bool = True,
         tol: float = 1e-6,
         init: str = "random",
+        max_passes: int = 20,
+        center: bool = False,
     ) -> OneSubspace:
         """Fit the rows of an array; NaN is missing."""
         found = _core.recover(
@@ -43,13 +46,17 @@ class OneSubspace:
             loss="l21",
             metric=core_metric(scaling),
             init=init,
-            options=_core.RecoverOptions(tol=tol, doubt=False, seed=seed, n_threads=n_threads),
+            options=_core.RecoverOptions(
+                max_passes=max_passes, tol=tol, center=center, doubt=False, seed=seed, n_threads=n_threads
+            ),
         )
         if found["interrupt"] is not None:
             raise found["interrupt"]
         counters = found["tracker"].counters()
         offset = null_offset(counters["entries_used"] / max(counters["n_used"], 1), d)
-        return cls(found["subspace"].basis, found["estimated_angle"], offset, n_threads)
+        subspace = found["subspace"]
+        components = subspace.components if center else subspace.basis
+        return cls(components, subspace.mean if center else np.zeros(0), found["estimated_angle"], offset, n_threads)
 
     def is_outlier(self, X: Array) -> Array:
         """Whether each row is as far from the subspace as a random direction, or says nothing."""

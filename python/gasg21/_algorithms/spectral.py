@@ -6,14 +6,23 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
+from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 from sklearn.cluster import KMeans
 
 from gasg21._data.parameters import check_choice, seed_of
 from gasg21._data.samples import Array
 
+_LANCZOS_FROM = 400  # samples: for a few eigenvectors of larger matrices Lanczos is faster
+
 
 def spectral_labels(
-    affinity: Array, n_clusters: int, random_state: Any = None, *, embedding: str = "unit_rows", n_init: int = 20
+    affinity: Array,
+    n_clusters: int,
+    random_state: Any = None,
+    *,
+    embedding: str = "unit_rows",
+    n_init: int = 20,
+    exact: bool = True,
 ) -> Array:
     """Cluster the vertices of a graph by the leading eigenvectors of D^-1/2 W D^-1/2.
 
@@ -30,6 +39,8 @@ def spectral_labels(
         2002) or divided by the square root of its degree (Shi and Malik 2000).
     n_init : int, default=20
         Number of starts of k-means.
+    exact : bool, default=True
+        False finds the eigenvectors of large matrices by Lanczos iterations, to six digits or so.
 
     Returns
     -------
@@ -41,18 +52,28 @@ def spectral_labels(
     Memory is O(n_samples^2). The eigenvectors take at worst O(n_samples^3) time.
     """
     check_choice("embedding", embedding, ("unit_rows", "ncut"))
-    return cluster_points(embed(affinity, n_clusters, embedding), n_clusters, random_state, n_init)
+    return cluster_points(embed(affinity, n_clusters, embedding, exact=exact), n_clusters, random_state, n_init)
 
 
-def embed(affinity: Array, n_clusters: int, embedding: str) -> Array:
+def embed(affinity: Array, n_clusters: int, embedding: str, *, exact: bool = True) -> Array:
     """Return the coordinates of the samples in the leading eigenvectors, shape (n_samples, n_clusters)."""
-    m = len(affinity)
     scale = _inverse(np.sqrt(affinity.sum(axis=1)))
     # The leading eigenvectors of D^-1/2 W D^-1/2 are the last ones of the Laplacian I - D^-1/2 W D^-1/2.
-    vectors = eigh(scale[:, None] * affinity * scale, subset_by_index=(m - n_clusters, m - 1))[1]
+    vectors = _leading_eigenvectors(scale[:, None] * affinity * scale, n_clusters, exact)
     if embedding == "ncut":
         return np.asarray(scale[:, None] * vectors)
     return np.asarray(vectors * _inverse(np.linalg.norm(vectors, axis=1))[:, None])
+
+
+def _leading_eigenvectors(matrix: Array, count: int, exact: bool) -> Array:
+    m = len(matrix)
+    if not exact and m >= _LANCZOS_FROM and 2 * count < m:
+        try:
+            start = np.random.default_rng(0).standard_normal(m)
+            return np.asarray(eigsh(matrix, count, v0=start, ncv=max(2 * count + 1, 20), tol=1e-6, maxiter=300)[1])
+        except ArpackNoConvergence:
+            pass  # eigenvalues that are too close together
+    return np.asarray(eigh(matrix, subset_by_index=(m - count, m - 1))[1])
 
 
 def cluster_points(points: Array, n_clusters: int, random_state: Any, n_init: int) -> Array:

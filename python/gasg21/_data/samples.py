@@ -63,7 +63,7 @@ class Samples:
 
     def take(self, rows: Array | slice) -> Batch:
         """Return some samples as one batch, converted if necessary."""
-        return self._select(rows)._batch(rows)
+        return self.subset(rows)._batch(rows)
 
     def batches(self) -> Iterator[Batch]:
         """Yield all samples: one batch if they can be borrowed, else converted in pieces."""
@@ -90,7 +90,7 @@ class Samples:
 
     def observed(self, rows: Array | slice) -> tuple[Array, Array]:
         """Return which entries of these rows are observed, and the rows, dense, in their own dtype."""
-        some = self._select(rows)
+        some = self.subset(rows)
         if not sp.issparse(some.data):
             observed = ~np.isnan(some.data)
             return (observed if some.mask is None else observed & some.mask), some.data
@@ -101,7 +101,8 @@ class Samples:
         stored = sp.csr_matrix((ones, some.data.indices, some.data.indptr), shape=kept.shape).toarray()
         return stored & ~np.isnan(kept), kept
 
-    def _select(self, rows: Array | slice) -> Samples:
+    def subset(self, rows: Array | slice) -> Samples:
+        """Return some of the samples."""
         return replace(self, data=self.data[rows], mask=None if self.mask is None else self.mask[rows])
 
     def _batch(self, rows: Array | slice) -> Batch:

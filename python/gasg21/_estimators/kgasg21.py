@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 import warnings
 from typing import Any
@@ -10,72 +11,92 @@ import numpy as np
 
 from gasg21 import _core
 from gasg21._algorithms.clusters import UnionPlan, assign, is_near
+from gasg21._algorithms.default_union import DefaultUnion, recover_default, spectral_start
+from gasg21._algorithms.doubts import doubt_of
 from gasg21._algorithms.ensemble import fit_members, join_runs
+from gasg21._algorithms.model_order import as_record, dimensions_of
+from gasg21._algorithms.residual_split import ResidualSplit, split_residuals
+from gasg21._algorithms.screening import Screening
+from gasg21._algorithms.union_lift import UnionLift
 from gasg21._algorithms.whitening import Whitening
-from gasg21._data.parameters import (
-    check_choice,
-    check_components,
-    check_flag,
-    check_integer,
-    check_n_jobs,
-    check_number,
-    check_replay,
-    n_threads,
-    progress_bar,
-    seed_of,
-)
+from gasg21._data.parameters import check_integer, n_threads, progress_bar, seed_of
 from gasg21._data.samples import Array, Samples, check_samples, one_as_row, unchanged_on_error
-from gasg21._estimators.published import PublishedAttributes
-from gasg21._estimators.union import PublishedUnion, UnionMixin, UnionReport, UnionStreamReport, finite_rows
+from gasg21._estimators.union import (
+    Coordinates,
+    PublishedUnion,
+    UnionMixin,
+    UnionReport,
+    UnionStreamReport,
+    finite_rows,
+)
+from gasg21._estimators.union_parameters import UnionParameters, is_auto
 from gasg21._support.progress import Progress
 from gasg21.exceptions import ConvergenceWarning, InvalidInputError
 from gasg21.step_size import StepSize
 
+_DEVIATIONS = 5.0  # above the typical residual, that a member may lie among outliers
+_TOLD_APART = 0.8  # least agreement of the representations for clusters that can be told apart
 
-class KGASG21(UnionMixin, PublishedAttributes):
+
+class KGASG21(UnionMixin, UnionParameters):
     """Robust clustering into a union of subspaces, from data with outliers and missing entries.
 
-    Makes candidate subspaces from the neighbours of sampled points, selects the K with the least sum of distances, and
-    refines them: each sample goes to the nearest subspace, which takes one step of `GASG21`. Then each subspace is
-    polished on its own members, samples are assigned again, and so on. Missed subspaces are sought where samples lie
-    densely and far from all subspaces. Each sample is scaled to unit length first; data is not centred. An affine
-    subspace of dimension d is a linear one of dimension d + 1: for motion segmentation use n_components=4, or append
-    a constant feature. ``init="farthest", scaling=False, polish=False`` is the paper's K-GASG21. docs/clustering.md
-    explains it.
+    One run makes candidate subspaces from the neighbours of sampled points, selects the K with the least sum of
+    distances, and refines them: each sample goes to the nearest subspace, which takes one step of `GASG21`. Then each
+    subspace is polished on its own members, samples are assigned again, and so on. Missed subspaces are sought where
+    samples lie densely and far from all subspaces. Each sample is scaled to unit length first.
+
+    By default `fit` then asks another representation of the data, spectral clustering of the shape interaction. If
+    both agree, the run stands. If not, as in images and many motions, a consensus over different representations
+    decides. ``init="farthest", scaling=False, polish=False`` is the paper's K-GASG21. docs/unions.md leads from data
+    to labels, docs/clustering.md explains the run.
 
     Parameters
     ----------
-    n_clusters : int
-        Number K of subspaces.
-    n_components : int or list of n_clusters ints
-        Dimension of the subspaces, or of each.
-    init : {"density", "farthest"} or list of n_clusters arrays of shape (d_i, n_features)
+    n_clusters : int or "auto"
+        Number K of subspaces. "auto" chooses it, up to 20, or up to 5 where the clusters share most of their span, as
+        motions and images do; `selection_` shows why.
+    n_components : int, list of n_clusters ints, or "auto"
+        Dimension of the subspaces, or of each. "auto" chooses that of each cluster, up to 10. Too large is safer than
+        too small.
+    init : {"auto", "density", "farthest", "spectral"} or list of n_clusters arrays of shape (d_i, n_features)
         "density" takes seeds where samples lie densely and no candidate is near, imputes missing entries, and
         exchanges candidates after the greedy selection. "farthest" is the paper's probabilistic farthest insertion
-        on zero-filled data; it needs more candidates, and is always used with ``whiten=True``, where outliers are
-        left out first. Or the subspaces to start from.
+        on zero-filled data; it needs more candidates. "spectral" starts from the clusters of the shape interaction, in
+        the coordinates of a robust fit of all clusters together, on at most 3000 samples. Or the subspaces to start
+        from. "auto" is "density" with a consensus if necessary; with ``whiten=True`` it is "farthest", and so is
+        "density", because outliers are left out before.
     n_candidates : int, optional
         Number of candidate subspaces; None means 3 per cluster for "density", 10 for "farthest".
     n_neighbors : int, optional
         Samples that a candidate is first fitted to, the seed among them. None means d + 3, or 2 d + 2 with
         ``whiten=True``, whose coordinates are noisier.
-    n_ensemble : int
+    n_ensemble : int or "auto"
         Number of runs from different seeds (the paper's stream, 10 passes). The better half is joined by
-        co-association and spectral clustering, then each cluster is fitted again with scaling and polish. For real
-        data of up to a few thousand samples, where single runs differ. The matrix that joins the runs has
-        n_samples^2 entries.
-    whiten : bool
+        co-association and spectral clustering, then each cluster is fitted again with scaling and polish. At most
+        5000 samples are joined, by a matrix of that size. "auto" is one run, or what a consensus needs.
+    whiten : bool or "auto"
         Work in the leading principal coordinates, divided by the square root of their singular values; outliers are
         left out and missing entries filled in first. For real, ill-conditioned data whose clusters together have a
         low rank. `subspaces_` are then fitted to the clusters in the original coordinates (those that `partial_fit`
         moves are mapped back, which is less exact). The lengths of the samples count here. New samples need more
-        than sum(d_i) observed entries. Data is copied, as float64.
+        than sum(d_i) observed entries. Data is copied, as float64. "auto" whitens where a consensus was necessary. A
+        consensus is sought only if `init`, `n_ensemble` and `whiten` are all "auto" and `polish` is True.
+    screen : bool or "auto"
+        Leave out of the search what a `GASG21` of dimension sum(d_i) calls an outlier, and what lies far from its
+        neighbours. Such samples are judged again at the end. "auto" screens in a consensus and for "spectral", if
+        sum(d_i) is at most half the number of features. `whiten=True` always screens.
+    center : bool
+        True fits affine subspaces, of dimension n_components each: samples are lifted as in `GASG21`, and each cluster
+        gets its own mean in the end. Data is copied. For trajectories of rigid motions use n_components=4 without,
+        or 3 with it.
     scaling : bool
         True measures steps in units of the weights' own spread, as in `GASG21`.
     polish : bool
         Whether `fit` polishes and repairs. `partial_fit` never does.
     reject_outliers : bool
-        Whether samples as far from all subspaces as a random direction get the label -1.
+        Whether samples that lie on no subspace get the label -1: those as far from all subspaces as a random
+        direction, and those whose residuals, in the data's own units, stand apart from all others.
     step_size : {"adaptive", "diminishing", "constant"} or an instance from `gasg21.step_size`
         Each subspace has its own rule. The first step of "adaptive" is at most 0.1 and at most half the median
         residual after the selection.
@@ -96,8 +117,14 @@ class KGASG21(UnionMixin, PublishedAttributes):
 
     Attributes
     ----------
+    n_clusters_ : int
+        Number of clusters.
+    n_components_ : list of int
+        Dimension of each subspace.
     subspaces_ : list of n_clusters ndarrays of shape (d_i, n_features)
         Orthonormal bases.
+    means_ : ndarray of shape (n_clusters, n_features)
+        A point of each affine subspace; zeros unless ``center=True``.
     labels_ : ndarray of shape (n_samples,)
         Cluster of each training sample; -1 where too few entries are observed, and for outliers with
         ``reject_outliers=True``.
@@ -109,10 +136,18 @@ class KGASG21(UnionMixin, PublishedAttributes):
         Passes of the stream and rounds of the polish in the last `fit`.
     status_ : str
         How the last `fit` ended: "converged" (to `tol`), "noise_floor" (as close as the noise lets it),
-        "max_passes", "undetermined" (some subspace has too few members to be determined), "interrupted", or
-        with one cluster "rank_deficient".
+        "max_passes", "undetermined" (some subspace has too few members to be determined), "too_few_clusters",
+        "too_many_clusters", "indistinct" (different representations disagree, so that the clusters cannot be told
+        apart), "interrupted", or with one cluster "rank_deficient".
     converged_ : bool
         True for the first two of these.
+    whitened_ : bool
+        Whether the clusters were found in whitened coordinates; `transform` and `score_samples` refer to these.
+    agreement_ : float or None
+        How far different representations agree (adjusted Rand index, at most 1); None if none was asked.
+    selection_ : dict or None
+        How "auto" numbers were chosen: ``rule``, ``drop_ratios`` (for each dimension tried, by how much the k-th
+        subspace lowers the cost, relative to the next one) and ``agreement`` for each number of clusters asked.
     estimated_angles_ : ndarray of shape (n_clusters,)
         Standard error of the largest angle between each subspace and the true one, from the data alone; pi / 2
         where it is unknown (without polish).
@@ -137,19 +172,20 @@ class KGASG21(UnionMixin, PublishedAttributes):
     0.0
     """
 
-    n_features_in_: int
     _stream: _core.KSubspaces | None = None
 
     def __init__(
         self,
-        n_clusters: int = 2,
-        n_components: int | list[int] = 1,
+        n_clusters: int | str = 2,
+        n_components: int | str | list[int] = 1,
         *,
-        init: Any = "density",
+        init: Any = "auto",
         n_candidates: int | None = None,
         n_neighbors: int | None = None,
-        n_ensemble: int = 1,
-        whiten: bool = False,
+        n_ensemble: int | str = "auto",
+        whiten: bool | str = "auto",
+        screen: bool | str = "auto",
+        center: bool = False,
         scaling: bool = True,
         polish: bool = True,
         reject_outliers: bool = False,
@@ -170,6 +206,8 @@ class KGASG21(UnionMixin, PublishedAttributes):
         self.n_neighbors = n_neighbors
         self.n_ensemble = n_ensemble
         self.whiten = whiten
+        self.screen = screen
+        self.center = center
         self.scaling = scaling
         self.polish = polish
         self.reject_outliers = reject_outliers
@@ -207,27 +245,35 @@ class KGASG21(UnionMixin, PublishedAttributes):
         began = time.perf_counter()
         with unchanged_on_error(self):
             samples = self._check_fit(X, mask)
-            whitening = self._whitening_of(samples)
-            working = self._working(samples, whitening)
-            plan = self._plan(working)
+            lift = UnionLift.of(samples) if self.center else None
+            lifted = Coordinates(lift).lifted(samples)
+            self._selection = self._choose_order(lifted, samples.n_features)
             with progress_bar(self, samples.n_samples, None if self.polish else self.max_passes) as progress:
-                found = self._recover(plan, _without_outliers(samples, working, whitening, plan), progress)
-            interrupt = found["interrupt"]
+                union, plan = self._find_in_order(lifted, samples.n_features, progress)
+            found, interrupt = union.found, union.found["interrupt"]
             if interrupt is not None and not isinstance(interrupt, KeyboardInterrupt):
                 raise interrupt
             self._stream = found["stream"]
-            published = self._snapshot(found["subspaces"], whitening, found.get("counters"))
+            published = self._snapshot(union, Coordinates(lift, union.whitening), samples.dtype)
+            working = published.coordinates.working(lifted)
             batch, settled = working.whole(), found["status"] in ("converged", "noise_floor")
             self._stream.follow_after_fit(batch.payload, batch.mask, plan.following(), settled)
             labels, residuals = assign(published.bases, working, plan.n_threads)
-            if whitening is not None and interrupt is None:
+            if interrupt is None:
                 good = is_near(published.bases, labels, residuals, working)
-                self._refit_original(published, samples, labels, good, plan, found)
-            rejected = self._rejected(labels, residuals, samples, working, published)
+                if union.left_out is not None:
+                    good &= ~union.left_out
+                self._refit_original(published, samples, lifted, np.where(good, labels, -1), plan, found)
+                self._doubt(union, published, lifted, plan)
+            published = published._replace(split=self._split(published, labels, residuals, lifted, working))
+            rejected = self._rejected(labels, residuals, lifted, working, published)
             spent = time.perf_counter() - began
             timings = found["timings"]
             timings["refine"] = spent - timings["seed"] - timings["select"]
-            report = UnionReport(found["history"], found["status"], found["estimated_angles"], timings)
+            record = None if self._selection is None else as_record(self._selection)
+            report = UnionReport(
+                found["history"], found["status"], found["estimated_angles"], timings, union.agreement, record
+            )
             self._published = published._replace(labels=rejected, report=report)
         if interrupt is not None:
             raise interrupt
@@ -243,22 +289,27 @@ class KGASG21(UnionMixin, PublishedAttributes):
         """
         interrupt: KeyboardInterrupt | None = None
         with unchanged_on_error(self):
-            samples, working, before = self._start_or_continue(*one_as_row(X, mask))
+            lifted, working, before = self._start_or_continue(*one_as_row(X, mask))
             assert self._stream is not None
             batch, bases = working.whole(), self._stream.subspaces()
             found: tuple[Array, Array] | None = None
-            with progress_bar(self, samples.n_samples, 1) as progress:
+            with progress_bar(self, lifted.n_samples, 1) as progress:
                 try:
                     found = self._stream.consume(batch.payload, batch.mask, None, progress)
                 except KeyboardInterrupt as caught:  # the stream stands between two vectors
                     interrupt = caught
-            published = self._snapshot(self._stream.subspaces(), before.whitening)
+            published = before._replace(
+                subspaces=_original(self._stream.subspaces(), before.coordinates.whitening),
+                bases=self._stream.subspaces(),
+                counters=self._stream.counters(),
+                labels=None,
+                residuals=None,
+            )
             _keep_unmoved(bases, before.subspaces, published)
             if found is not None:
-                labels = self._rejected(*found, samples, working, published)
+                labels = self._rejected(*found, lifted, working, published)
                 published = published._replace(labels=labels, residuals=found[1])
-            stream = UnionStreamReport(*self._stream.following())
-            self._published = published._replace(report=before.report, stream=stream)
+            self._published = published._replace(stream=UnionStreamReport(*self._stream.following()))
         if interrupt is not None:
             raise interrupt
         return self
@@ -272,59 +323,92 @@ class KGASG21(UnionMixin, PublishedAttributes):
         return self.fit(X, y, mask=mask).transform(X, mask=mask)
 
     def _start_or_continue(self, X: Any, mask: Any) -> tuple[Samples, Samples, PublishedUnion]:
-        """Return the samples, those in the working coordinates, and what was published before them."""
+        """Return the samples, lifted, those in the working coordinates, and what was published before them."""
         if self._stream is not None:
             self._check_parameters()
             self._check_same_clusters()
-            samples, before = self._check_new(X, mask), self._current()
-            return samples, self._working(samples, before.whitening), before
+            return self._located(X, mask)
         samples = self._check_fit(X, mask)
-        whitening = self._whitening_of(samples)
-        working = self._working(samples, whitening)
-        plan = self._plan(working)
-        start = plan.run(_without_outliers(samples, working, whitening, plan), goal="start_of_stream")
+        lift = UnionLift.of(samples) if self.center else None
+        lifted = Coordinates(lift).lifted(samples)
+        self._selection = self._choose_order(lifted, samples.n_features)
+        coordinates = Coordinates(lift, self._whitening_of(lifted, samples.n_features))
+        working = coordinates.working(lifted)
+        plan = self._started(self._plan(working, samples.n_features), working)
+        good = _without_outliers(lifted, working, coordinates.whitening, plan)
+        start = plan.run(good, goal="start_of_stream")
         if start["interrupt"] is not None:
             raise start["interrupt"]
         self._stream = start["stream"]
-        return samples, working, self._snapshot(start["subspaces"], whitening)
+        union = DefaultUnion(start, coordinates.whitening, None, None)
+        return lifted, working, self._snapshot(union, coordinates, samples.dtype)
 
-    def _whitening_of(self, samples: Samples) -> Whitening | None:
+    def _whitening_of(self, lifted: Samples, n_features: int) -> Whitening | None:
         """Return the coordinates in which the clusters are to be found; None: those of the data."""
-        if not self.whiten:
+        if self.whiten is not True:
             return None
-        dimensions = self._dimensions(samples.n_features)
-        return Whitening.of(finite_rows(samples), dimensions, seed_of(self.random_state), n_threads(self.n_jobs))
+        dimensions = tuple(d + int(self.center) for d in self._dimensions(n_features))
+        return Whitening.of(finite_rows(lifted), dimensions, seed_of(self.random_state), n_threads(self.n_jobs))
+
+    def _find_in_order(
+        self, lifted: Samples, n_features: int, progress: Progress | None
+    ) -> tuple[DefaultUnion, UnionPlan]:
+        """Find the subspaces; with ``n_components="auto"`` then the dimension of each, and once more with these."""
+        union, plan = self._find(lifted, n_features, progress)
+        if not is_auto(self.n_components) or union.found["interrupt"] is not None:
+            return union, plan
+        assert self._selection is not None
+        working = Coordinates(None, union.whitening).working(lifted)
+        extra = int(self.center)
+        found = tuple(max(1, d - extra) for d in dimensions_of(union.found["subspaces"], working, plan))
+        if found == self._selection.n_components:
+            return union, plan
+        self._selection = self._selection._replace(n_components=found)
+        return self._find(lifted, n_features, progress)
+
+    def _find(self, lifted: Samples, n_features: int, progress: Progress | None) -> tuple[DefaultUnion, UnionPlan]:
+        if self._decides_by_data():
+            plan = self._plan(lifted, n_features)
+            return recover_default(plan, lifted, finite_rows, self.screen, progress), plan
+        whitening = self._whitening_of(lifted, n_features)
+        working = Coordinates(None, whitening).working(lifted)
+        plan = self._started(self._plan(working, n_features), working)
+        good = _without_outliers(lifted, working, whitening, plan)
+        if self.screen is True and whitening is None:
+            good = _screened(lifted, plan)
+        return DefaultUnion(self._recover(plan, good, progress), whitening, None, None), plan
+
+    def _started(self, plan: UnionPlan, working: Samples) -> UnionPlan:
+        """Return the plan with the subspaces of a spectral start."""
+        if not (isinstance(plan.init, str) and plan.init == "spectral"):
+            return plan
+        if len(plan.dimensions) == 1:
+            return dataclasses.replace(plan, init="density")
+        return dataclasses.replace(plan, init=spectral_start(plan, working, finite_rows, self.screen))
 
     def _recover(self, plan: UnionPlan, samples: Samples, progress: Progress | None) -> dict[str, Any]:
-        if self.n_ensemble == 1 or (len(plan.dimensions) == 1 and isinstance(plan.init, str)):
+        n_runs = 1 if is_auto(self.n_ensemble) else int(self.n_ensemble)
+        if n_runs == 1 or (len(plan.dimensions) == 1 and isinstance(plan.init, str)):
             return plan.run(samples, progress)
 
         def inliers(subspaces: list[Array]) -> Array:
             return is_near(subspaces, *assign(subspaces, samples, plan.n_threads), samples)
 
-        return join_runs(plan, samples, self.n_ensemble, inliers)
+        return join_runs(plan, samples, n_runs, inliers)
 
-    # ---- parameters
-
-    def _check_parameters(self) -> None:
-        check_integer("n_clusters", self.n_clusters, 1)
-        check_integer("n_ensemble", self.n_ensemble, 1)
-        check_integer("max_passes", self.max_passes, 1)
-        check_number("tol", self.tol, 0)
-        check_n_jobs(self.n_jobs)
-        check_replay(self.replay)
-        for name in ("whiten", "scaling", "polish", "reject_outliers"):
-            check_flag(name, getattr(self, name))
+    # ---- checks
 
     def _check_fit(self, X: Any, mask: Any) -> Samples:
         self._check_parameters()
         samples = check_samples(self, X, mask, reset=True)
-        check_integer("n_clusters", self.n_clusters, 1, samples.n_samples, "n_samples = ")
-        self._dimensions(samples.n_features)
+        if not is_auto(self.n_clusters):
+            check_integer("n_clusters", self.n_clusters, 1, samples.n_samples, "n_samples = ")
+        self._given_dimensions(samples.n_features)
+        self._selection = None
         return samples
 
     def _check_same_clusters(self) -> None:
-        now = [len(subspace) for subspace in self._current().subspaces]
+        now = self.n_components_
         if list(self._dimensions(self.n_features_in_)) != now:
             msg = (
                 f"n_clusters={self.n_clusters!r} and n_components={self.n_components!r} must stay as they were while a "
@@ -336,91 +420,63 @@ class KGASG21(UnionMixin, PublishedAttributes):
             msg = f"replay={self.replay!r} must stay {self._stream.replay} while a stream goes on; fit starts anew"
             raise InvalidInputError(msg)
 
-    def _dimensions(self, n_features: int) -> tuple[int, ...]:
-        given = self.n_components
-        if isinstance(given, list | tuple | np.ndarray):
-            if len(given) != self.n_clusters:
-                msg = f"n_components={given!r} must be one integer or a list of n_clusters={self.n_clusters} integers"
-                raise InvalidInputError(msg)
-            return tuple(check_components(d, n_features) for d in given)
-        return (check_components(given, n_features),) * self.n_clusters
-
-    def _plan(self, working: Samples) -> UnionPlan:
-        dimensions = self._dimensions(self.n_features_in_)
-        init: str | list[Array]
-        if isinstance(self.init, str):
-            check_choice("init", self.init, ("density", "farthest"))
-            init = "farthest" if self.whiten else self.init  # whitening leaves outliers out, which density avoids
-        else:
-            init = self._given_subspaces(dimensions, working.dtype)
-        if self.n_candidates is not None:
-            check_integer("n_candidates", self.n_candidates, self.n_clusters)
-        if self.n_neighbors is not None:
-            check_integer("n_neighbors", self.n_neighbors, 1)
-        return UnionPlan(
-            dimensions=dimensions,
-            init=init,
-            n_candidates=self.n_candidates or 0,
-            n_neighbors=self.n_neighbors or (2 * max(dimensions) + 2 if self.whiten else 0),
-            scaling=bool(self.scaling),
-            polish=bool(self.polish),
-            step_size=self.step_size,
-            max_passes=self.max_passes,
-            tol=self.tol,
-            seed=seed_of(self.random_state),
-            n_threads=n_threads(self.n_jobs),
-            replay=self.replay,
-        )
-
-    def _given_subspaces(self, dimensions: tuple[int, ...], dtype: np.dtype[Any]) -> list[Array]:
-        if self.whiten:
-            msg = "init must be 'density' or 'farthest' with whiten=True, which changes the coordinates"
-            raise InvalidInputError(msg)
-        wanted = [(d, self.n_features_in_) for d in dimensions]
-        try:
-            arrays = [np.array(each, dtype, order="C") for each in self.init]
-        except (ValueError, TypeError) as error:
-            msg = f"init={self.init!r} must be 'density', 'farthest' or a list of arrays of numbers"
-            raise InvalidInputError(msg) from error
-        if [a.shape for a in arrays] != wanted:
-            msg = f"init has the shapes {[a.shape for a in arrays]}; they must be (d_i, n_features) = {wanted}"
-            raise InvalidInputError(msg)
-        for k, a in enumerate(arrays):
-            if not np.isfinite(a).all() or np.linalg.matrix_rank(a) < len(a):
-                msg = f"init[{k}] must have finite, linearly independent rows"
-                raise InvalidInputError(msg)
-        return [np.ascontiguousarray(np.linalg.qr(a.T)[0].T) for a in arrays]
-
     # ---- publishing
 
-    def _snapshot(
-        self, bases: list[Array], whitening: Whitening | None, counters: dict[str, int] | None = None
-    ) -> PublishedUnion:
+    def _snapshot(self, union: DefaultUnion, coordinates: Coordinates, dtype: np.dtype[Any]) -> PublishedUnion:
         assert self._stream is not None
-        subspaces = list(bases) if whitening is None else [whitening.original(U) for U in bases]
-        return PublishedUnion(subspaces, bases, whitening, counters or self._stream.counters())
+        bases, whitening = union.found["subspaces"], coordinates.whitening
+        counters = union.found.get("counters") or self._stream.counters()
+        dtype = dtype if whitening is None else np.dtype(np.float64)
+        return PublishedUnion(_original(bases, whitening), bases, coordinates, counters, dtype)
 
     def _refit_original(
         self,
         published: PublishedUnion,
         samples: Samples,
+        lifted: Samples,
         labels: Array,
-        good: Array,
         plan: UnionPlan,
         found: dict[str, Any],
     ) -> None:
-        """Fit each cluster in the data's own coordinates, some of which whitening leaves out."""
-        assert published.whitening is not None
-        X = finite_rows(samples)
-        good = good & ~published.whitening.is_outlier(X)
+        """Fit each cluster by itself in the data's own coordinates, some of which whitening leaves out; or its flat."""
+        lift, whitening = published.coordinates
+        if whitening is None and (lift is None or not self.polish):
+            return
+        if whitening is not None:
+            labels = np.where(whitening.is_outlier(finite_rows(lifted)), -1, labels)
+        known = np.ones(len(plan.dimensions), bool)
         for k, d in enumerate(plan.dimensions):
-            one = fit_members(X[good & (labels == k)], d, plan)
+            members = finite_rows(samples if lift is not None else lifted, np.flatnonzero(labels == k))
+            one = fit_members(members, d - int(lift is not None), plan, center=lift is not None)
             if one is not None:
-                published.subspaces[k] = one.components
-                found["estimated_angles"][k] = one.estimated_angle
-        if found["status"] in ("undetermined", "noise_floor"):
-            lost = _core.verdict(found["estimated_angles"], plan.tol) == "undetermined"
+                flat = one.components if lift is None else lift.basis(one.components, one.mean)
+                published.subspaces[k] = flat.astype(published.dtype)
+                found["estimated_angles"][k] = np.pi / 2 if np.isnan(one.estimated_angle) else one.estimated_angle
+                known[k] = not np.isnan(one.estimated_angle)
+        if found["status"] in ("undetermined", "noise_floor", "max_passes"):
+            lost = known.any() and _core.verdict(found["estimated_angles"][known], plan.tol) == "undetermined"
             found["status"] = "undetermined" if lost else "noise_floor"
+
+    def _doubt(self, union: DefaultUnion, published: PublishedUnion, lifted: Samples, plan: UnionPlan) -> None:
+        """Change the status if the number of clusters does not suit the data."""
+        found = union.found
+        if not self._decides_by_data() or len(plan.dimensions) == 1 or self._selection is not None:
+            return
+        if found["status"] not in ("converged", "noise_floor"):
+            return
+        doubt = doubt_of([U.astype(lifted.dtype) for U in published.subspaces], lifted, plan)
+        if doubt is None and union.consensus is not None and union.consensus.agreement < _TOLD_APART:
+            doubt = "indistinct"
+        found["status"] = doubt or found["status"]
+
+    def _split(
+        self, published: PublishedUnion, labels: Array, residuals: Array, lifted: Samples, working: Samples
+    ) -> ResidualSplit:
+        """Return from which residual on samples are outliers by comparison with the others."""
+        if not self.reject_outliers:
+            return ResidualSplit()
+        near = is_near(published.bases, labels, residuals, working)
+        return split_residuals(self._own_residuals(published.subspaces, labels, lifted)[1][near], _DEVIATIONS)
 
     def _warn_unless_converged(self, report: UnionReport) -> None:
         status = report.status
@@ -433,63 +489,37 @@ class KGASG21(UnionMixin, PublishedAttributes):
             "n_components may be too small.",
             "undetermined": f"the data does not determine all subspaces (not that of cluster {worst}, for one). Give "
             "more data or more entries of it, or use a smaller n_clusters or n_components.",
+            "too_few_clusters": f"one more subspace would explain about as many samples as each of the "
+            f"n_clusters={self.n_clusters} does. Use a larger n_clusters, or n_clusters='auto'.",
+            "too_many_clusters": f"two of the n_clusters={self.n_clusters} subspaces share their samples, or one holds "
+            "hardly any. Use a smaller n_clusters, or n_clusters='auto'.",
+            "indistinct": f"the clusters cannot be told apart: different representations of the data agree only by "
+            f"{report.agreement or 0:.2f} (1 is perfect). n_clusters={self.n_clusters} or n_components may be wrong.",
             "rank_deficient": "the samples do not span a subspace of dimension "
             f"n_components={len(self.subspaces_[worst])}: use a smaller n_components.",
         }[status]
         warnings.warn(said, ConvergenceWarning, stacklevel=3)
 
-    # ---- fitted attributes
 
-    @property
-    def subspaces_(self) -> list[Array]:
-        """Orthonormal bases of the subspaces, (d_i, n_features) each."""
-        return list(self._current().subspaces)
-
-    @property
-    def labels_(self) -> Array:
-        """Cluster of each training sample."""
-        return _known(self._current().labels, "labels_")
-
-    @property
-    def residuals_(self) -> Array:
-        """Distance of each sample of the last `partial_fit` to its subspace."""
-        return _known(self._current().residuals, "residuals_")
-
-    @property
-    def cluster_status_(self) -> list[str]:
-        """How the stream of each subspace fares, after `partial_fit`."""
-        return list(_known(self._current().stream, "cluster_status_").statuses)
-
-    @property
-    def cluster_changes_(self) -> list[list[int]]:
-        """After how many vectors of the stream each subspace was seen to change, after `partial_fit`."""
-        return list(_known(self._current().stream, "cluster_changes_").cluster_changes)
-
-    @property
-    def estimated_angles_(self) -> Array:
-        """Standard error of the largest angle between each subspace and the true one."""
-        return np.asarray(self._fit_report().estimated_angles)
-
-    @property
-    def timings_(self) -> dict[str, float]:
-        """Seconds that the last `fit` spent in "seed", "select" and "refine"."""
-        return dict(self._fit_report().timings)
+def _original(bases: list[Array], whitening: Whitening | None) -> list[Array]:
+    """Return subspaces of the working coordinates in those of the (lifted) data."""
+    return list(bases) if whitening is None else [whitening.original(U) for U in bases]
 
 
-def _known(value: Array | None, name: str) -> Array:
-    if value is None:
-        msg = f"there is no {name} yet"
-        raise AttributeError(msg)
-    return value
-
-
-def _without_outliers(samples: Samples, working: Samples, whitening: Whitening | None, plan: UnionPlan) -> Samples:
+def _without_outliers(lifted: Samples, working: Samples, whitening: Whitening | None, plan: UnionPlan) -> Samples:
     """Return the whitened samples without those that lie outside the span of all clusters."""
     if whitening is None:
         return working
-    good = ~whitening.is_outlier(finite_rows(samples))
+    good = ~whitening.is_outlier(finite_rows(lifted))
     enough = good.sum() >= len(plan.dimensions)
     return Samples(working.data[good], None, working.dtype) if enough else working
+
+
+def _screened(lifted: Samples, plan: UnionPlan) -> Samples:
+    """Return the samples without those that lie outside the span of all clusters."""
+    X = finite_rows(lifted)
+    kept = Screening.of(X, plan.dimensions, plan.seed, plan.n_threads).keeps(X)
+    return lifted.subset(np.flatnonzero(kept)) if kept.sum() >= len(plan.dimensions) else lifted
 
 
 def _keep_unmoved(bases: list[Array], subspaces: list[Array], after: PublishedUnion) -> None:

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gasg21 import _core
+from gasg21._algorithms import held_out
 from gasg21._algorithms.clusters import assign, is_near
+from gasg21._algorithms.residual_split import ResidualSplit
+from gasg21._algorithms.union_lift import UnionLift
 from gasg21._algorithms.whitening import Whitening
 from gasg21._data.parameters import n_threads
 from gasg21._data.samples import Array, Samples, TakesSamples, check_samples
+from gasg21._estimators.published import PublishedAttributes
+
+T = TypeVar("T")
+
+# Samples whose relative residual is below this lie on a subspace, whatever the residuals of others are.
+_SMALL = 0.1
 
 
 class UnionReport(NamedTuple):
@@ -23,6 +32,25 @@ class UnionReport(NamedTuple):
     status: str
     estimated_angles: Array
     timings: dict[str, float]
+    agreement: float | None = None  # of different representations; None: not asked
+    selection: dict[str, Any] | None = None  # how n_clusters and n_components were chosen
+
+
+class Coordinates(NamedTuple):
+    """From the data's own coordinates to those in which the clusters are found."""
+
+    lift: UnionLift | None = None
+    whitening: Whitening | None = None
+
+    def lifted(self, samples: Samples) -> Samples:
+        """Return the samples in the coordinates of the subspaces: those of the data, or lifted ones."""
+        return samples if self.lift is None else self.lift.apply(samples)
+
+    def working(self, lifted: Samples) -> Samples:
+        """Return lifted samples in the coordinates in which the clusters are found."""
+        if self.whitening is None:
+            return lifted
+        return Samples(self.whitening.apply(finite_rows(lifted)), None, np.dtype(np.float64))
 
 
 class UnionStreamReport(NamedTuple):
@@ -41,10 +69,12 @@ class UnionStreamReport(NamedTuple):
 class PublishedUnion(NamedTuple):
     """What a union of subspaces publishes, all of the same moment."""
 
-    subspaces: list[Array]  # (d_i, n) in the data's coordinates
+    subspaces: list[Array]  # in the data's coordinates, or lifted
     bases: list[Array]  # in the coordinates in which the clusters are found
-    whitening: Whitening | None  # which leads from the ones to the others; None: they are the same
+    coordinates: Coordinates
     counters: dict[str, int]  # how many samples the stream has seen and used, and why others were not
+    dtype: np.dtype[Any]  # of the data
+    split: ResidualSplit = ResidualSplit()
     labels: Array | None = None
     residuals: Array | None = None  # after `partial_fit`
     report: UnionReport | None = None  # None: no `fit` yet
@@ -52,6 +82,7 @@ class PublishedUnion(NamedTuple):
 
 
 class UnionMixin(
+    PublishedAttributes,
     TakesSamples,
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     ClusterMixin,  # type: ignore[misc]
@@ -60,32 +91,39 @@ class UnionMixin(
 ):
     """Methods that need only the subspaces, and the coordinates in which they were found."""
 
+    n_features_in_: int
     reject_outliers: bool
     n_jobs: int | None
     _published: PublishedUnion | None = None
 
     def predict(self, X: Any, mask: Any = None) -> Array:
         """Label of the nearest subspace; -1 where too few entries are observed, or for rejected outliers."""
-        samples = self._check_new(X, mask)
-        published = self._current()
-        working = self._working(samples, published.whitening)
-        return self._rejected(*self._assign(working), samples, working, published)
+        lifted, working, published = self._located(X, mask)
+        return self._rejected(*self._assign(working, published), lifted, working, published)
 
     def transform(self, X: Any, mask: Any = None) -> Array:
         """Residual of each unit-norm sample in each subspace, (n_samples, n_clusters), in [0, 1].
 
-        0 for a sample of zeros, NaN where too few entries are observed. With ``whiten=True`` in the whitened
-        coordinates.
+        0 for a sample of zeros, NaN where too few entries are observed. They are measured in the coordinates in which
+        the clusters were found: lifted with ``center=True``, whitened if ``whitened_`` is True.
         """
-        samples, published = self._check_new(X, mask), self._current()
-        working, threads = self._working(samples, published.whitening), n_threads(self.n_jobs)
-        parts = [_core.residuals(published.bases, b.payload, b.mask, threads) for b in working.batches()]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        _, working, published = self._located(X, mask)
+        return self._residuals(published.bases, working)
 
     def score_samples(self, X: Any, mask: Any = None) -> Array:
         """Minus the residual of each unit-norm sample in the nearest subspace: 0 is perfect, -1 is orthogonal."""
-        samples = self._check_new(X, mask)
-        return -self._assign(self._working(samples, self._current().whitening))[1]
+        _, working, published = self._located(X, mask)
+        return -self._assign(working, published)[1]
+
+    def score(self, X: Any, y: None = None, mask: Any = None) -> float:
+        """Return how well entries are predicted from the others of their samples; larger is better, 1 is perfect.
+
+        Each observed entry is predicted once, from the nearest subspace of its sample. As `GASG21.score`, it is 1 minus
+        a robust mean of the relative errors. Samples with too few entries do not count.
+        """
+        lifted, working, published = self._located(X, mask)
+        labels = self._assign(working, published)[0]
+        return held_out.union_score(published.subspaces, lifted, labels, n_threads(self.n_jobs))
 
     def complete(self, X: Any, mask: Any = None) -> Array:
         """Return X with its missing entries filled in from the nearest subspace; observed entries are kept.
@@ -93,13 +131,16 @@ class UnionMixin(
         Missing entries of a row with too few observed ones stay NaN.
         """
         samples, published = self._check_new(X, mask), self._current()
-        labels, residuals = self._assign(self._working(samples, published.whitening))
+        lifted = published.coordinates.lifted(samples)
+        labels, residuals = self._assign(published.coordinates.working(lifted), published)
         labels[residuals == 0] = np.maximum(labels[residuals == 0], 0)  # zeros lie in every subspace
         out = np.empty(samples.data.shape, np.result_type(samples.data.dtype, samples.dtype))
         for batch in samples.pieces():
             observed, kept = samples.observed(batch.rows)
             places = np.arange(samples.n_samples)[batch.rows]
-            out[batch.rows] = np.where(observed, kept, self._filled(samples, places, labels, published.subspaces))
+            filled = self._filled(lifted, places, labels, published.subspaces)
+            lift = published.coordinates.lift
+            out[batch.rows] = np.where(observed, kept, filled if lift is None else lift.lower(filled))
         return out
 
     def _filled(self, samples: Samples, places: Array, labels: Array, subspaces: list[Array]) -> Array:
@@ -123,28 +164,120 @@ class UnionMixin(
 
     def _check_new(self, X: Any, mask: Any) -> Samples:
         check_is_fitted(self)
-        return check_samples(self, X, mask, reset=False, dtype=self._current().subspaces[0].dtype)
+        return check_samples(self, X, mask, reset=False, dtype=self._current().dtype)
 
-    @staticmethod
-    def _working(samples: Samples, whitening: Whitening | None) -> Samples:
-        """Return the samples in the coordinates in which the clusters are found."""
-        if whitening is None:
-            return samples
-        return Samples(whitening.apply(finite_rows(samples)), None, np.dtype(np.float64))
+    def _located(self, X: Any, mask: Any) -> tuple[Samples, Samples, PublishedUnion]:
+        """Return new samples, lifted, those in the working coordinates, and what is published."""
+        samples, published = self._check_new(X, mask), self._current()
+        lifted = published.coordinates.lifted(samples)
+        return lifted, published.coordinates.working(lifted), published
 
-    def _assign(self, working: Samples) -> tuple[Array, Array]:
-        return assign(self._current().bases, working, n_threads(self.n_jobs))
+    def _assign(self, working: Samples, published: PublishedUnion) -> tuple[Array, Array]:
+        return assign(published.bases, working, n_threads(self.n_jobs))
+
+    def _residuals(self, subspaces: list[Array], samples: Samples) -> Array:
+        threads = n_threads(self.n_jobs)
+        parts = [_core.residuals(subspaces, b.payload, b.mask, threads) for b in samples.batches()]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _rejected(
-        self, labels: Array, residuals: Array, samples: Samples, working: Samples, published: PublishedUnion
+        self, labels: Array, residuals: Array, lifted: Samples, working: Samples, published: PublishedUnion
     ) -> Array:
         """Return the labels, -1 for outliers if they are to be rejected."""
         if not self.reject_outliers:
             return labels
         good = is_near(published.bases, labels, residuals, working)
-        if published.whitening is not None:
-            good &= ~published.whitening.is_outlier(finite_rows(samples))
+        if published.coordinates.whitening is not None:
+            good &= ~published.coordinates.whitening.is_outlier(finite_rows(lifted))
+        if np.isfinite(published.split.cut):
+            relative, absolute = self._own_residuals(published.subspaces, labels, lifted)
+            good &= ~(published.split.is_above(absolute) & (relative > _SMALL))
         return np.where(good, labels, -1)
+
+    def _own_residuals(self, subspaces: list[Array], labels: Array, lifted: Samples) -> tuple[Array, Array]:
+        """Return the residuals of samples in the subspaces of their labels: of unit samples, and in data units."""
+        every = self._residuals(subspaces, lifted).astype(np.float64)
+        relative = every[np.arange(len(labels)), np.maximum(labels, 0)]
+        lengths = [_lengths(*lifted.observed(piece.rows)) for piece in lifted.pieces()]
+        return relative, relative * np.concatenate(lengths)
+
+    # ---- fitted attributes
+
+    @property
+    def subspaces_(self) -> list[Array]:
+        """Orthonormal bases of the subspaces, (d_i, n_features) each."""
+        published = self._current()
+        lift = published.coordinates.lift
+        if lift is None:
+            return list(published.subspaces)
+        return [lift.flat(U)[0].astype(published.dtype) for U in published.subspaces]
+
+    @property
+    def means_(self) -> Array:
+        """A point of each subspace, (n_clusters, n_features): 0 unless ``center=True``."""
+        published = self._current()
+        lift = published.coordinates.lift
+        if lift is None:
+            return np.zeros((len(published.subspaces), self.n_features_in_))
+        return np.array([lift.flat(U)[1] for U in published.subspaces])
+
+    @property
+    def n_clusters_(self) -> int:
+        """Number of clusters."""
+        return len(self._current().subspaces)
+
+    @property
+    def n_components_(self) -> list[int]:
+        """Dimension of each subspace."""
+        published = self._current()
+        return [len(U) - (published.coordinates.lift is not None) for U in published.subspaces]
+
+    @property
+    def whitened_(self) -> bool:
+        """Whether the clusters were found in whitened coordinates."""
+        return self._current().coordinates.whitening is not None
+
+    @property
+    def agreement_(self) -> float | None:
+        """How far different representations agree, at most 1; None where they were not asked."""
+        agreement = self._fit_report().agreement
+        return None if agreement is None else float(agreement)
+
+    @property
+    def selection_(self) -> dict[str, Any] | None:
+        """How ``n_clusters="auto"`` and ``n_components="auto"`` were chosen; None if both were given."""
+        selection: dict[str, Any] | None = self._fit_report().selection
+        return selection
+
+    @property
+    def labels_(self) -> Array:
+        """Cluster of each training sample."""
+        return _known(self._current().labels, "labels_")
+
+    @property
+    def residuals_(self) -> Array:
+        """Distance of each sample of the last `partial_fit` to its subspace."""
+        return _known(self._current().residuals, "residuals_")
+
+    @property
+    def cluster_status_(self) -> list[str]:
+        """How the stream of each subspace fares, after `partial_fit`."""
+        return list(_known(self._current().stream, "cluster_status_").statuses)
+
+    @property
+    def cluster_changes_(self) -> list[list[int]]:
+        """After how many vectors of the stream each subspace was seen to change, after `partial_fit`."""
+        return list(_known(self._current().stream, "cluster_changes_").cluster_changes)
+
+    @property
+    def estimated_angles_(self) -> Array:
+        """Standard error of the largest angle between each subspace and the true one."""
+        return np.asarray(self._fit_report().estimated_angles)
+
+    @property
+    def timings_(self) -> dict[str, float]:
+        """Seconds that the last `fit` spent in "seed", "select" and "refine"."""
+        return dict(self._fit_report().timings)
 
     @property
     def _n_features_out(self) -> int:
@@ -154,8 +287,23 @@ class UnionMixin(
         return self._published is not None
 
 
-def finite_rows(samples: Samples) -> Array:
-    """Return the samples as a float64 array with NaN for missing entries; rows with infinities are all NaN."""
-    X = samples.dense().astype(np.float64)
+def _known(value: T | None, name: str) -> T:
+    if value is None:
+        msg = f"there is no {name} yet"
+        raise AttributeError(msg)
+    return value
+
+
+def _lengths(observed: Array, values: Array) -> Array:
+    """Return the lengths of samples on their observed entries."""
+    X = np.where(observed, values, 0).astype(np.float64)
+    largest = np.abs(X).max(axis=1, keepdims=True, initial=0.0)
+    largest[~(largest > 0) | np.isinf(largest)] = 1
+    return np.asarray(np.linalg.norm(X / largest, axis=1) * largest[:, 0])
+
+
+def finite_rows(samples: Samples, rows: Array | slice = slice(None)) -> Array:
+    """Return samples as a float64 array with NaN for missing entries; rows with infinities are all NaN."""
+    X = samples.dense(rows).astype(np.float64)
     X[np.isinf(X).any(axis=1)] = np.nan
     return X
