@@ -6,12 +6,15 @@ Everything else in ``benchmarks`` uses the public API only, so a change of the c
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
 from gasg21 import _core, baselines
+from gasg21._algorithms import consensus
 from gasg21._data.parameters import core_metric, core_rule, n_threads
 from gasg21.baselines import _outlier_pursuit, _reaper
 
@@ -19,7 +22,9 @@ __all__ = [
     "BATCH_ITERATES",
     "COMPILED",
     "Stream",
+    "changed_consensus",
     "choose_candidates",
+    "consensus_constants",
     "fit",
     "instruction_set",
     "largest_angle",
@@ -38,6 +43,16 @@ BATCH_ITERATES: dict[type, tuple[Any, str, Callable[[Any], Any]]] = {
     baselines.REAPER: (_reaper, "weighted_least_squares", lambda answer: answer[1].T),
     baselines.OutlierPursuit: (_outlier_pursuit, "shrink_singular_values", lambda answer: answer[1]),
 }
+
+
+def consensus_constants() -> consensus.Constants:
+    """Return what decides in the consensus of a union."""
+    return consensus.CONSTANTS
+
+
+def changed_consensus(constants: consensus.Constants) -> AbstractContextManager[Any]:
+    """Return a context in which other constants decide."""
+    return mock.patch.object(consensus, "CONSTANTS", constants)
 
 
 class Stream:

@@ -28,6 +28,12 @@ WHERE_HIGHWAY = (
 )
 
 
+WHERE_PEOPLE = (
+    "people.npz was not found: --data or GASG21_DATA must name its directory. It holds `images`, uint8 (images, 48, 42), and "
+    "`person`, of Extended Yale B (http://vision.ucsd.edu/content/extended-yale-face-database-b-b)"
+)
+
+
 class MissingData(Exception):
     """Raised when a data set is not available; the message says where to get it."""
 
@@ -38,6 +44,15 @@ def faces(data: Path | None) -> Any:
     if data is None or not path.is_file():
         raise MissingData(WHERE_FACES)
     return load_faces(path)
+
+
+def people(data: Path | None) -> tuple[Any, Any]:
+    """Return images of faces, one per row, and the numbers of the people on them."""
+    path = Path(data or "", "people.npz")
+    if data is None or not path.is_file():
+        raise MissingData(WHERE_PEOPLE)
+    with np.load(path) as archive:
+        return archive["images"].reshape(len(archive["images"]), -1).astype(float), archive["person"]
 
 
 def motions(data: Path | None) -> list[Any]:

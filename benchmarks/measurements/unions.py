@@ -1,0 +1,257 @@
+"""Unions of subspaces in real data by one call with defaults, beside other methods, and what its constants decide."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.datasets import load_digits
+
+from benchmarks.framework import core, data
+from benchmarks.framework.measurement import Run, parts
+from benchmarks.measurements.clustering import angles, ill_conditioned, paper_problem, unchanged, union, with_missing
+from gasg21 import KGASG21
+from gasg21.baselines import LBF, LRR, SSC
+from gasg21.datasets import make_union_of_subspaces
+from gasg21.metrics import clustering_error
+
+TIME = "40 minutes"
+# The constants were chosen on the first ten people and on every second video; the others confirm.
+CHOSEN_ON, N_PEOPLE = 10, {2: 6, 3: 5, 5: 3, 8: 2, 10: 1}
+ONE_RUN = {"init": "density", "whiten": False, "n_ensemble": 1}
+
+
+class Case(NamedTuple):
+    """A problem with known clusters."""
+
+    X: Any
+    labels: Any
+    n_clusters: int
+    d: int
+
+
+def error_of(case: Case, seed: int, **parameters: Any) -> float:
+    """Return the error of one fit in per cent; samples that are no members do not count."""
+    model = KGASG21(case.n_clusters, case.d, random_state=seed, **parameters).fit(case.X)
+    return 100 * clustering_error(case.labels, model.labels_, outlier_label=-1)
+
+
+def mean_error(cases: list[Case], seeds: range, **parameters: Any) -> float:
+    """Return the mean error over cases and seeds."""
+    return float(np.mean([error_of(case, s, **parameters) for case in cases for s in seeds]))
+
+
+def motions(run: Run, change: Callable[[Any, int], tuple[Any, Any]]) -> dict[int, list[Case]]:
+    """Return the sequences of Hopkins 155, changed, by the number of motions; a quick run takes every eighth."""
+    sequences = data.motions(run.data)[:: 8 if run.quick else 1]
+    cases: dict[int, list[Case]] = {2: [], 3: []}
+    for j, s in enumerate(sequences):
+        cases[s.n_motions].append(Case(*change(s, 70_000 + j), s.n_motions, 4))
+    return cases
+
+
+def hopkins(run: Run) -> None:
+    """Show the errors of motion segmentation by one call."""
+    seeds = run.seeds(3, quick=1)
+    with_outliers = partial(data.with_outliers, share=0.3, scale=1.0)
+    print(f"Hopkins 155, KGASG21(K, 4), {len(seeds)} random states: mean error, per cent")
+    for name, change, bounds in (
+        ("clean", unchanged, (0.5, 1.2)),
+        ("30 % Gaussian outliers added", with_outliers, (0.8, 1.8)),
+        ("30 % of the entries missing", with_missing, (0.8, 1.8)),
+    ):
+        for (K, cases), bound in zip(motions(run, change).items(), bounds, strict=True):
+            if cases:
+                run.goals.at_most(f"{name}, {K} motions, {len(cases)} sequences", mean_error(cases, seeds), bound)
+
+
+def people(run: Run, confirm: bool, K: int) -> Iterator[Case]:
+    """Yield groups of K people, of those that the constants were chosen on or of the others."""
+    images, person = data.people(run.data)
+    known = np.unique(person)
+    pool = known[CHOSEN_ON:] if confirm else known[:CHOSEN_ON]
+    rng = np.random.default_rng(1000 + K)
+    count = 1 if run.quick else N_PEOPLE[K]
+    drawn = [tuple(sorted(rng.choice(pool, min(K, len(pool)), replace=False))) for _ in range(3 * count)]
+    for chosen in list(dict.fromkeys(drawn))[:count]:
+        rows = np.isin(person, chosen)
+        yield Case(images[rows], person[rows], len(chosen), 9)
+
+
+def yale(run: Run) -> None:
+    """Show the errors on faces of Extended Yale B."""
+    seeds = run.seeds(3, quick=1)
+    print("\nExtended Yale B, 48 x 42, KGASG21(K, 9): mean error, per cent (SSC as published: 1.9 3.1 4.3 5.9 10.9)")
+    for confirm in (False, True):
+        for K, bound in {2: 1.5, 3: 2.0, 5: 3.0, 8: 3.0, 10: 4.0}.items():
+            cases = list(people(run, confirm, K))
+            text = f"{'other people' if confirm else 'chosen on'}, K = {cases[0].n_clusters}, {len(cases)} groups"
+            run.goals.at_most(text, mean_error(cases, seeds), bound)
+
+
+def photographs(run: Run) -> None:
+    """Show faces among photographs: errors, and how well the label -1 finds the photographs."""
+    images = data.faces(run.data)
+    faces, background = np.asarray(images.faces, float), np.asarray(images.background, float)
+    faces = faces.reshape(-1, 64, faces.shape[-1])
+    seeds = run.seeds(3, quick=1)
+    print("\nfaces of K people and 20 % photographs, 30 x 30, KGASG21(K, 9, reject_outliers=True)")
+    for K, bound in {2: 3.0, 3: 4.0, 5: 6.0}.items():
+        errors, precision, recall = [], [], []
+        for s in seeds:
+            rng = np.random.default_rng(s)
+            chosen = rng.choice(len(faces), K, replace=False)
+            count = round(64 * K / 4)
+            X = np.vstack([faces[chosen].reshape(64 * K, -1), background[rng.choice(len(background), count, False)]])
+            labels = np.r_[np.repeat(np.arange(K), 64), np.full(count, -1)]
+            errors.append(error_of(Case(X, labels, K, 9), s))
+            rejected = KGASG21(K, 9, reject_outliers=True, random_state=s).fit_predict(X) == -1
+            precision.append((rejected & (labels < 0)).sum() / max(rejected.sum(), 1))
+            recall.append(rejected[labels < 0].mean())
+        run.goals.at_most(f"K = {K}: error of the faces", float(np.mean(errors)), bound, " %")
+        run.goals.at_least(f"K = {K}: precision of -1", float(np.mean(precision)), 0.9)
+        run.goals.at_least(f"K = {K}: recall of -1", float(np.mean(recall)), 0.9)
+
+
+def digits(run: Run) -> None:
+    """Show the error on handwritten digits."""
+    case = Case(*load_digits(return_X_y=True), 10, 9)
+    run.goals.at_most("\ndigits, K = 10, d = 9", mean_error([case], run.seeds(3, quick=1)), 6.5, " %")
+
+
+def synthetic(run: Run) -> None:
+    """Count lost subspaces where one run finds all, and compare the times."""
+    for outliers in (0.5, 0.7):
+        lost, ratios = 0, []
+        for s in run.seeds(10, quick=2):
+            p = paper_problem(outliers, s, noise=0.01)
+            seconds = {}
+            for name, parameters in (("one", ONE_RUN), ("default", {})):
+                began = time.perf_counter()
+                model = KGASG21(20, 3, random_state=s, **parameters).fit(p.data)
+                seconds[name] = time.perf_counter() - began
+            ratios.append(seconds["default"] / seconds["one"])
+            lost += bool((angles(model, p) > 0.1).any())
+        run.goals.at_most(f"K = 20, {outliers:.0%} outliers: runs that lost a subspace", lost, 0)
+        run.goals.at_most(f"K = 20, {outliers:.0%} outliers: time over that of one run", float(np.median(ratios)), 1.3)
+    lost = 0
+    for s in run.seeds(5, quick=1):
+        p = ill_conditioned(0.5, 0.01, s)
+        lost += int((angles(KGASG21(5, 5, random_state=s).fit(p.data), p) > 0.3).sum())
+    run.goals.at_most("K = 5, condition 30: lost subspaces", lost, 0)
+
+
+def made(seed: int) -> tuple[Any, int, int]:
+    """Return a union of 1 to 10 clusters with 0 to 50 % outliers and noise up to 0.05, K and d."""
+    rng = np.random.default_rng([80_000, seed])
+    K, d = 1 + seed % 10, int(rng.integers(2, 6))
+    outliers, noise = float(rng.choice([0, 0.25, 0.5])), float(rng.choice([0, 0.01, 0.05]))
+    m = round(K * int(rng.choice([40, 80])) / (1 - outliers))
+    n, observed = int(rng.choice([30, 50, 100])), float(rng.choice([1, 0.8]))
+    shape = {"outlier_fraction": outliers, "observed_fraction": observed, "noise": noise}
+    return make_union_of_subspaces(m, n, d, K, random_state=80_000 + seed, **shape), K, d
+
+
+def order(run: Run) -> None:
+    """Show how often "auto" numbers are right, and wrong ones are reported."""
+    seeds = run.seeds(40, quick=10)
+    clusters, dimensions, reported, false = [], [], [], []
+    for s in seeds:
+        p, K, d = made(s)
+        clusters.append(KGASG21("auto", d, random_state=s).fit(p.data).n_clusters_ == K)
+        dimensions.append(KGASG21(K, "auto", random_state=s).fit(p.data).n_components_ == [d] * K)
+        for wrong in (K - 1, K, K + 1):
+            if wrong >= 2 and K >= 2:
+                doubted = not KGASG21(wrong, d, random_state=s).fit(p.data).converged_
+                (false if wrong == K else reported).append(doubted)
+    print(f"\n{len(seeds)} unions of 1 to 10 clusters")
+    run.goals.at_least('n_clusters="auto" is right', float(np.mean(clusters)), 0.95)
+    run.goals.at_least('n_components="auto" is right', float(np.mean(dimensions)), 0.9)
+    run.goals.at_least("K one too small or too large is reported", float(np.mean(reported)), 0.9)
+    run.goals.at_most("the right K is reported", float(np.mean(false)), 0.02)
+    cases = [case for group in motions(run, unchanged).values() for case in group]
+    right = [KGASG21("auto", 4, random_state=0).fit(c.X).n_clusters_ == c.n_clusters for c in cases]
+    run.goals.at_least(f'Hopkins 155, {len(cases)} sequences: n_clusters="auto" is right', float(np.mean(right)), 0.8)
+
+
+def peers(run: Run) -> None:
+    """Run SSC, LRR and LBF with their published settings on the same faces and motions."""
+
+    def errors(make: Callable[[Case], Any], cases: list[Case]) -> float:
+        return float(np.mean([100 * clustering_error(c.labels, make(c).fit(c.X).labels_) for c in cases]))
+
+    print("\nthe same data, other methods with their published settings: mean error, per cent")
+    moving = motions(run, unchanged)
+    for name, make in {
+        "SSC(alpha=800, affine=True, keep=0.7), published 1.52 4.40": lambda c: SSC(
+            c.n_clusters, alpha=800, affine=True, keep=0.7, random_state=0
+        ),
+        "LRR(lam=4, affine=True), published 1.33 2.51": lambda c: LRR(c.n_clusters, lam=4, affine=True, random_state=0),
+        "LBF(d=4, affine=False), published 4.62 11.44": lambda c: LBF(c.n_clusters, 4, affine=False, random_state=0),
+    }.items():
+        run.goals.value(f"motions, {name}: " + " ".join(f"{errors(make, c):.2f}" for c in moving.values() if c))
+    for K in (2, 3, 5):
+        cases = [
+            case._replace(X=case.X / np.linalg.norm(case.X, axis=1, keepdims=True)) for case in people(run, True, K)
+        ]
+        # SSC as on faces: samples of unit length, linear subspaces. This SSC has no term for sparse corruptions.
+        found = {
+            "SSC(alpha=20)": errors(lambda c: SSC(c.n_clusters, alpha=20, random_state=0), cases),
+            "LRR(lam=0.15)": errors(lambda c: LRR(c.n_clusters, lam=0.15, random_state=0), cases),
+            "LBF(d=9)": errors(lambda c: LBF(c.n_clusters, 9, affine=False, random_state=0), cases),
+            "KGASG21": mean_error(list(people(run, True, K)), run.seeds(1, quick=1)),
+        }
+        run.goals.value(f"faces, K = {K}: " + ", ".join(f"{name} {value:.1f}" for name, value in found.items()))
+
+
+def robustness(run: Run) -> None:
+    """Halve and double each constant of the consensus, one at a time."""
+    sequences = motions(run, unchanged)
+    sets = {
+        "motions": [case for group in sequences.values() for case in group[:: 1 if run.quick else 4]],
+        "faces": [case for K in (2, 3, 5) for case in list(people(run, False, K))[:2]],
+        "digits": [Case(*load_digits(return_X_y=True), 10, 9)],
+    }
+    base = {name: mean_error(cases, range(1)) for name, cases in sets.items()}
+    print("\nerrors with each constant halved and doubled: " + ", ".join(f"{n} {e:.2f}" for n, e in base.items()))
+    usual = core.consensus_constants()
+    for field in dataclasses.fields(usual):
+        for factor in (0.5, 2.0):
+            value = getattr(usual, field.name)
+            changed = tuple(factor * v for v in value) if isinstance(value, tuple) else type(value)(factor * value)
+            if field.name == "n_narrow":
+                changed = min(changed, 1.0)
+            with core.changed_consensus(dataclasses.replace(usual, **{field.name: changed})):
+                errors = {name: mean_error(cases, range(1)) for name, cases in sets.items()}
+            run.goals.value(f"{field.name} x {factor:g}: " + ", ".join(f"{n} {e:.2f}" for n, e in errors.items()))
+
+
+def times(run: Run) -> None:
+    """Compare the time of a default fit with that of one run."""
+
+    def ratio(case: Case) -> tuple[float, bool]:
+        seconds = []
+        for parameters in (ONE_RUN, {}):
+            began = time.perf_counter()
+            model = KGASG21(case.n_clusters, case.d, random_state=0, **parameters).fit(case.X)
+            seconds.append(time.perf_counter() - began)
+        return seconds[1] / seconds[0], model.whitened_
+
+    print("\ntime of a default fit over that of one run")
+    found = [ratio(case) for group in motions(run, unchanged).values() for case in group]
+    for whitened, bound in ((False, 4.0), (True, 20.0)):
+        some = [r for r, w in found if w == whitened]
+        if some:
+            text = f"motions, {'consensus' if whitened else 'one run stands'}, {len(some)} sequences: median"
+            run.goals.at_most(text, float(np.median(some)), bound, note=f"largest {max(some):.1f}")
+    run.goals.at_most("faces, K = 5", ratio(next(people(run, True, 5)))[0], 20)
+    run.goals.at_most("digits", ratio(Case(*load_digits(return_X_y=True), 10, 9))[0], 20)
+    p = union(5000 if run.quick else 20_000, 100, 0.5, 1)
+    run.goals.at_most("K = 20, n = 100, many samples", ratio(Case(p.data, p.labels, 20, 3))[0], 3)
+
+
+PARTS = parts(hopkins, yale, photographs, digits, synthetic, order, peers, robustness, times)
