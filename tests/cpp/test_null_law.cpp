@@ -11,7 +11,7 @@ using support::uword;
 
 TEST_CASE("random directions come nearer with the probability of the level") {
   support::Random random(3);
-  for (const auto [n, d] : {std::pair<uword, uword>{20, 3}, {50, 5}}) {
+  for (const auto& [n, d] : {std::pair<uword, uword>{20, 3}, {50, 5}}) {
     NullLaw law(n, d, 0.1);
     int nearer = 0;
     constexpr int draws = 20'000;

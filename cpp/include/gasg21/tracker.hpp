@@ -183,9 +183,7 @@ class Tracker {
   }
 
   /// Starts to follow the stream in another way: with an empty reservoir and no status.
-  void follow(const Following& options) {
-    follower_.start(options, n(), d(), Random(random_.state()));
-  }
+  void follow(const Following& options) { follower_.start(options, n(), d()); }
   /// The subspace is one that a fit has found on these samples: some of them fill the reservoir,
   /// and the recent fits say what residuals to expect. `settled`: the fit has converged.
   template <class Data>
@@ -436,7 +434,7 @@ class Tracker {
         Counters{},
         0,
         0};
-    state.following = {following, {}, Reservoir<T>(n, following.replay, random), false, {}};
+    state.following = {following, {}, Reservoir<T>(n, following.replay), false, {}};
     return state;
   }
 

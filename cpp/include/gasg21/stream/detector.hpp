@@ -90,7 +90,7 @@ class Detector {
   /// A detector of a subspace that a fit has found: `log_residuals` of vectors near it.
   static Detector after_fit(std::vector<double> log_residuals) {
     Detector detector;
-    if (log_residuals.size() < least_near) return detector;
+    if (double(log_residuals.size()) < least_near) return detector;
     DetectorState& s = detector.state_;
     const auto low = log_residuals.begin() + std::ptrdiff_t(log_residuals.size() / 11);
     std::nth_element(log_residuals.begin(), low, log_residuals.end());

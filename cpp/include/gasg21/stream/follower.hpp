@@ -115,8 +115,8 @@ class Follower {
   }
 
   /// Starts anew with other options.
-  void start(const Following& options, uword n, uword d, const Random& random) {
-    state_ = State{options, {}, Reservoir<T>(n, options.replay, random), false, {}};
+  void start(const Following& options, uword n, uword d) {
+    state_ = State{options, {}, Reservoir<T>(n, options.replay), false, {}};
     null_ = NullLaw(n, d, options.null_level);
     drop_backup();
   }

@@ -34,10 +34,10 @@ struct ReservoirState {
 template <class T>
 class Reservoir {
  public:
-  explicit Reservoir(uword n = 0, uword capacity = 0, const Random& random = Random(0)) {
+  /// Keeps up to `capacity` vectors of n entries. Its draws depend on nothing but their number.
+  explicit Reservoir(uword n = 0, uword capacity = 0) {
     state_.n = n;
     state_.capacity = capacity;
-    state_.random = random;
   }
   /// Resumes.
   explicit Reservoir(ReservoirState<T> state) : state_(std::move(state)) {
