@@ -26,6 +26,7 @@ __all__ = [
     "choose_candidates",
     "consensus_constants",
     "fit",
+    "following_stream",
     "instruction_set",
     "largest_angle",
     "n_threads",
@@ -116,6 +117,21 @@ def stream_starter(
 def stream(n: int, d: int, seed: int, step_size: Any = "adaptive", **parameters: Any) -> Stream:
     """Return a new stream; the parameters are those of `stream_starter`."""
     return stream_starter(n, d, seed, step_size, **parameters)()
+
+
+def following_stream(X: np.ndarray, d: int, seed: int, *, follow: bool) -> Stream:
+    """Return a scaled stream at its random start, for rows like those of X: with the defaults, or with updates alone."""
+    tracker = _core.start_tracker(
+        *(X, None, X.shape[1], d),
+        rule=core_rule("adaptive", scaling=True, stream=True),
+        loss="l21",
+        metric=core_metric(True),
+        init="random",
+        center=False,
+        seed=seed,
+        following=_core.Following() if follow else _core.Following(replay=0, restart=False, watch=False),
+    )
+    return Stream(tracker)
 
 
 def stream_of(model: Any) -> Stream:

@@ -23,8 +23,8 @@ WHERE_TABLES = (
     "`X` and `y`, 1 for an outlier, as in ADBench (https://github.com/Minqi824/ADBench)"
 )
 WHERE_HIGHWAY = (
-    "highway.npz was not found: --data or GASG21_DATA must name its directory. It holds `frames`, uint8 (frames, height, width), "
-    "of the sequence highway of CDnet 2012 (http://www.changedetection.net)"
+    "highway.npz was not found: --data or GASG21_DATA must name its directory. It holds `frames` and `truth`, uint8 "
+    "(frames, height, width), of the sequence highway of CDnet 2012 (http://www.changedetection.net)"
 )
 
 
@@ -74,11 +74,20 @@ def outlier_tables(data: Path | None) -> list[tuple[str, Any, Any]]:
 
 def highway(data: Path | None) -> Any:
     """Return the frames of a traffic video, one frame per row."""
+    return _highway(data, "frames").astype(float)
+
+
+def highway_truth(data: Path | None) -> Any:
+    """Return what moves in that video: 255 = it does, 0 = it does not, other values are not scored."""
+    return _highway(data, "truth")
+
+
+def _highway(data: Path | None, name: str) -> Any:
     path = Path(data or "", "highway.npz")
     if data is None or not path.is_file():
         raise MissingData(WHERE_HIGHWAY)
-    frames = np.load(path)["frames"]
-    return frames.reshape(len(frames), -1).astype(float)
+    images = np.load(path)[name]
+    return images.reshape(len(images), -1)
 
 
 def with_outliers(sequence: Any, seed: int, share: float, scale: float) -> tuple[Any, Any]:

@@ -111,6 +111,28 @@ def paper_time(run: Run) -> None:
     )
 
 
+def following(run: Run) -> None:
+    """Show what watching, replay and restarts cost an update of a converged stream of independent vectors."""
+    print("\nmicroseconds per scaled update, all observed, 20 % outliers: with the defaults, and with updates alone")
+    for n, d in ((200, 5), (2000, 10)):
+        X = make_low_rank(2000, n, d, outlier_fraction=0.2, noise=1e-2, random_state=SEED + 6).data
+        streams = {follow: core.following_stream(X, d, 0, follow=follow) for follow in (True, False)}
+        times = dict.fromkeys(streams, np.inf)
+        for round_ in range((20_000 if run.quick else 80_000) // n):
+            for follow, stream in streams.items():
+                order = stream.permutation(len(X))
+                seconds, _ = least(lambda s=stream, X=X, o=order: s.update(X, o), 1, time.thread_time)
+                if round_ > 2:  # converged
+                    times[follow] = min(times[follow], seconds / len(X))
+        text = f"({n}, {d}) {1e6 * times[True]:.3f} and {1e6 * times[False]:.3f}: ratio"
+        run.goals.at_most(text, times[True] / times[False], 1.15, " x")
+        call = {"one": GASG21(d, random_state=0).partial_fit(X).partial_fit}
+        alone, singles = one_and_all(call, streams[False].update, X[:500], 3 if run.quick else 10)
+        single = singles["one"]
+        text = f"({n}, {d}) GASG21.partial_fit with one vector {1e6 * single:.2f}, updates alone {1e6 * alone:.2f}: difference"
+        run.goals.at_most(text, 1e6 * (single - alone), 3, " us")
+
+
 def one_vector(run: Run) -> None:
     """Show what a call with one vector costs beyond the kernel."""
     print(
@@ -199,4 +221,4 @@ def prepare(run: Run) -> None:
     print(f"one thread unless stated otherwise; instruction set: {core.instruction_set()}")
 
 
-PARTS = parts(clean, outliers, paper_time, one_vector, precision, threads)
+PARTS = parts(clean, outliers, paper_time, following, one_vector, precision, threads)
