@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -220,11 +221,15 @@ def change_runs(*, quick: bool, outliers: float = 0.2) -> list[tuple[float, int,
     return runs
 
 
-def followed(track: Track, noise: float) -> float:
-    """Return the vectors after the change until the new subspace is found."""
-    target, start = max(1e-3, 5 * noise), len(track.angles) // 2
+def vectors_until(track: Track, target: float, start: int = 0) -> float:
+    """Return the vectors from the given look on until the angle is at most the target."""
     near = np.flatnonzero(np.array(track.angles[start:]) <= target)
     return float(sum(track.lengths[start : start + near[0] + 1])) if len(near) else np.inf
+
+
+def followed(track: Track, noise: float) -> float:
+    """Return the vectors after the change until the new subspace is found."""
+    return vectors_until(track, max(1e-3, 5 * noise), len(track.angles) // 2)
 
 
 def changes(run: Run) -> None:
@@ -241,6 +246,39 @@ def changes(run: Run) -> None:
     run.goals.at_most(text, np.median(used), 1000, note=f"largest {max(used):.0f}")
     used = [followed(track, noise) for noise, _, track, _ in change_runs(quick=run.quick, outliers=0.5)]
     run.goals.at_most("50 % outliers, the same", np.median(used), 1000, note=f"largest {max(used):.0f} of {len(used)}")
+
+
+def limits(run: Run) -> None:
+    """Show what is beyond the goals: changes of a few directions or under much noise, storms above 95 %."""
+    seeds = run.seeds(8, quick=1)
+    print(
+        f"\nbeyond the goals, n = 200, d = 5, {len(seeds)} runs each: changes reported, vectors until found, status while lost"
+    )
+    for directions, noise in ((1, 0.0), (2, 0.01), (3, 0.01), (5, 0.1), (5, 0.3)):
+        reported, used, told = 0, [], Counter[str]()
+        for seed in seeds:
+            rng = generator(seed, directions, round(100 * noise))
+            U = subspace(rng, 200, 5)
+            model = model_of(5, seed).partial_fit(vectors(rng, U, 5000, noise=noise))
+            U = np.linalg.qr(np.vstack([U[directions:], rng.standard_normal((directions, 200))]).T)[0].T
+            track = Track().feed(model, vectors(rng, U, 5000, noise=noise), U, every=50)
+            reported += len(model.changes_) > 0
+            used.append(vectors_until(track, max(1e-3, 2 * track.floor())))
+            told += Counter(status for angle, status in zip(track.angles, track.statuses, strict=True) if angle > LOST)
+        text = f"{directions} of 5 directions, noise {noise:g}: {reported} reported, found after {np.median(used):.0f}"
+        run.goals.value(f"{text}, at most {max(used):.0f}; {dict(told)}")
+    for share in (0.95, 0.97, 0.98, 0.99):
+        reports, lost = 0, 0
+        for seed in seeds[:3]:
+            rng = generator(seed, round(100 * share))
+            U = subspace(rng, 200, 5)
+            model = model_of(5, seed).partial_fit(vectors(rng, U, 5000, noise=0.01))
+            track = Track().feed(model, vectors(rng, U, 30_000, outliers=share, noise=0.01), U, every=500)
+            reports, lost = reports + len(model.changes_), lost + (track.angles[-1] > LOST)
+        count = len(seeds[:3]) * 30_000
+        run.goals.value(
+            f"storm of {share:.0%}: {reports} false reports in {count}, {lost} of {len(seeds[:3])} lost at the end"
+        )
 
 
 # ---- false reports
@@ -337,5 +375,5 @@ def resume(run: Run) -> None:
 
 
 PARTS = parts(
-    video, after_fit, bursts, correlated, independent, rotating, storms, changes, false_reports, status, resume
+    video, after_fit, bursts, correlated, independent, rotating, storms, changes, limits, false_reports, status, resume
 )

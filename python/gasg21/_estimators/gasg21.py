@@ -35,6 +35,12 @@ class GASG21(StreamingSubspace):
     step_size : {"adaptive", "multilevel", "diminishing", "constant", "greedy"} or an instance from `gasg21.step_size`
         Length of the steps. "adaptive" is the paper's rule, "diminishing" makes it GASG21-DM. "multilevel" and
         "greedy" need ``scaling=False``.
+    replay : int, optional
+        Vectors that a stream keeps. `partial_fit` updates with one of them, drawn at random, in place of the vector
+        that came, while consecutive vectors are alike, as in a video. It costs replay * n_features numbers of memory,
+        and a second fit of a vector for each that comes while it replays. 0 uses each vector once, in the order
+        given. None means 64, or 0 with ``scaling=False`` or a `step_size` that does not compare gradients ("adaptive"
+        and "multilevel" do). It must not change while a stream goes on. docs/streams.md explains it.
     init : {"random", "spherical_pca"} or array of shape (n_components, n_features)
         Where to start.
     max_passes : int
@@ -95,9 +101,17 @@ class GASG21(StreamingSubspace):
         that were held out, its error estimate is too large, or too few inliers observe some features or several blocks
         of features; the warning names them), "ambiguous" (another subspace explains the data as well),
         "rank_deficient" (the inliers do not span n_components dimensions) or "interrupted". docs/honesty.md explains
-        them.
+        them. After `partial_fit`, how the stream fares: "starting" (no subspace is found yet), "tracking" (all vectors
+        but the outliers lie near it), "changed" (a change was seen, and the new subspace is not found yet) or "lost"
+        (too few vectors lie near it to call that chance). docs/streams.md explains these.
+    changes_ : list of int
+        After how many vectors of the stream a change of the subspace was seen; the last 1000 changes. Empty after
+        `fit`.
+    residuals_ : ndarray of shape (n_samples,)
+        After `partial_fit`: distance of each of its samples, scaled to unit length, to the subspace before its update;
+        NaN if the sample was skipped.
     converged_ : bool
-        True for the first two of these.
+        True for the first two of these, of the last `fit`.
     estimated_angle_ : float
         Standard error of the largest angle to the true subspace at the end of the last `fit`, from the data alone.
         It covers noise and outliers in random directions, not outliers that lie on a subspace of their own. Believe

@@ -47,6 +47,8 @@ class GRASTA(StreamingSubspace):
     center : bool
         True fits an affine subspace. `fit` then runs five times, to move the centre onto the subspace; a stream
         cannot do that, and is less accurate.
+    replay : int, optional
+        As in `GASG21`. None means 64 with step rules that compare gradients, "multilevel" and "adaptive", else 0.
     init, max_passes, tol, contamination, on_bad, absent, random_state, verbose, n_jobs
         As in `GASG21`.
 

@@ -20,7 +20,8 @@ class GROUSE(StreamingSubspace):
     Parameters and attributes are those of `GASG21`, with ``step_size="constant"`` as the default, and without
     `scaling`, `polish` and `working_components`. ``center=True`` fits an affine subspace. Outliers are left out of
     `mean_`, `explained_variance_` and the order of `components_`, but they pull the subspace itself. `status_` is never
-    "ambiguous": `fit` does not look for what the mask leaves open, nor for another answer.
+    "ambiguous": `fit` does not look for what the mask leaves open, nor for another answer. `replay` applies by default
+    with step rules that compare gradients, "adaptive" and "multilevel": None means 0 with the others.
 
     References
     ----------

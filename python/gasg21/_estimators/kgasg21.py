@@ -100,6 +100,8 @@ class KGASG21(UnionMixin, UnionParameters):
     step_size : {"adaptive", "diminishing", "constant"} or an instance from `gasg21.step_size`
         Each subspace has its own rule. The first step of "adaptive" is at most 0.1 and at most half the median
         residual after the selection.
+    replay : int, optional
+        Vectors that the stream of each subspace keeps to draw updates from, as in `GASG21`.
     max_passes : int
         Largest number of passes of the stream in `fit`. With polish the stream makes a few, and the polish at most
         twice as many rounds after those around the repair.
@@ -130,6 +132,12 @@ class KGASG21(UnionMixin, UnionParameters):
         ``reject_outliers=True``.
     residuals_ : ndarray of shape (n_samples,)
         After `partial_fit`: distance of each of its samples to its subspace; NaN if not determined.
+    cluster_status_ : list of n_clusters str
+        After `partial_fit`: how the stream of each subspace fares, as `status_` of `GASG21`. `status_` is then that of
+        the subspace that fares worst.
+    cluster_changes_ : list of n_clusters lists of int
+        After `partial_fit`: after how many vectors of the whole stream each subspace was seen to change. `changes_` are
+        those of all of them.
     n_iter_ : int
         Vectors used by the stream.
     n_passes_ : int
