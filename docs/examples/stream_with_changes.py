@@ -82,7 +82,7 @@ def draw(axes, seen, plain, changes):
     axes[0].semilogy(time, plain["angle"], color="#95a5a6", lw=1, label="replay=0")
     axes[0].semilogy(time, seen["angle"], color="#2471a3", lw=1.3, label="the default")
     axes[0].set(ylabel="angle to the truth [rad]", ylim=(8e-3, 2))
-    axes[0].legend(frameon=False, fontsize="small", loc="lower right", ncols=2)
+    axes[0].legend(frameon=False, fontsize="small", loc="lower left", ncols=2)
     residuals = np.concatenate(seen["residual"])
     axes[1].plot(np.arange(1, len(residuals) + 1), residuals, ".", ms=1, color="#2c3e50")
     axes[1].set(ylabel="residuals_", ylim=(0, 1.05))
