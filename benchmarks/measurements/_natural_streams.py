@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.signal import lfilter
 
-from benchmarks.framework.core import largest_angle
+from benchmarks.framework.core import largest_angle, stream_of
 
 Array = np.ndarray[Any, Any]
 FIRST_SEED = 1000  # the constants of the stream were chosen on others
@@ -106,7 +106,7 @@ class Track:
 
     def look(self, model: Any, truth: Array, length: int) -> None:
         """Note how the model fares after ``length`` more vectors."""
-        self.angles.append(largest_angle(model.components_, truth))
+        self.angles.append(largest_angle(stream_of(model).components(), truth))
         self.statuses.append(model.status_)
         self.lengths.append(length)
 

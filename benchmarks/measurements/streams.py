@@ -87,7 +87,7 @@ def after_fit(run: Run) -> None:
     for d in (1, 3):
         model, steps, scores = model_of(d, 0).fit(frames[:40]), [], []
         for t, frame in enumerate(frames[40:]):
-            if t % 10 == 0:
+            if t in (0, 10, 20, 40, 80, 160):
                 scores.append(best_f(residuals_of(frames[FIRST_FRAME:], model.components_), truth))
             steps.append(model.partial_fit(frame).step_size_)
         last = best_f(residuals_of(frames[FIRST_FRAME:], model.components_), truth)
