@@ -113,22 +113,24 @@ py::tuple pack(const Reservoir<T>& reservoir) {
   const ReservoirState<T>& s = reservoir.state();
   return py::make_tuple(s.n, s.capacity, to_column_array(arma::Col<T>(s.kept)),
                         to_column_array(arma::Col<T>(s.previous)), s.arrived, s.likeness,
-                        s.compared, s.drawing, s.until_test, s.random.state());
+                        s.compared, s.primed, s.drawing, s.until_test, s.random.state());
 }
 
 template <class T>
 Reservoir<T> unpack_reservoir(const py::handle& h) {
   const auto t = h.cast<py::tuple>();
-  require(t.size() == 10, "this pickle holds another reservoir");
+  require(t.size() == 11, "this pickle holds another reservoir");
   const auto values = [&](int i) {
     const auto a = t[i].cast<py::array>();
     const T* first = as_vector<T>(a, uword(a.size()), "reservoir");
     return std::vector<T>(first, first + a.size());
   };
-  return Reservoir<T>(ReservoirState<T>{
-      t[0].cast<uword>(), t[1].cast<uword>(), values(2), values(3), t[4].cast<std::uint64_t>(),
-      t[5].cast<double>(), t[6].cast<double>(), t[7].cast<bool>(), t[8].cast<std::uint64_t>(),
-      Random(t[9].cast<Random::State>())});
+  const auto real = [&](int i) { return t[i].cast<double>(); };
+  const auto whole = [&](int i) { return t[i].cast<std::uint64_t>(); };
+  const auto flag = [&](int i) { return t[i].cast<bool>(); };
+  return Reservoir<T>(ReservoirState<T>{t[0].cast<uword>(), t[1].cast<uword>(), values(2),
+                                        values(3), whole(4), real(5), real(6), flag(7), flag(8),
+                                        whole(9), Random(t[10].cast<Random::State>())});
 }
 
 template <class T>

@@ -201,10 +201,7 @@ class Tracker {
   const std::vector<std::uint64_t>& changes() const { return follower_.detector().changes(); }
   const Following& following() const { return follower_.state().options; }
   /// Whether updates use vectors drawn from the reservoir.
-  bool is_replaying() const {
-    return follower_.reservoir().is_drawing() &&
-           follower_.reservoir().size() == follower_.reservoir().capacity();
-  }
+  bool is_replaying() const { return follower_.reservoir().is_ready(); }
 
   /// Announces the vector after the next one, so that it can be prefetched.
   void expect(const DenseSample<T>& x) { U_.expect(x.values); }

@@ -102,8 +102,9 @@ class Detector {
   }
 
   /// Takes note of a vector's residual; `null` is the residual that random directions hardly ever
-  /// stay below. Returns true if the subspace has changed: the detector then starts anew.
-  bool see(double residual, double null) {
+  /// stay below; `in_order`: consecutive vectors are alike, so that they tell less. Returns true if
+  /// the subspace has changed: the detector then starts anew.
+  bool see(double residual, double null, bool in_order = false) {
     DetectorState& s = state_;
     const bool near = residual < null;
     const double log_residual = std::log(std::max(residual, least_residual));
@@ -112,7 +113,7 @@ class Detector {
     s.fitness.weigh(fit);
     if (near) learn(log_residual, fit);
     count_misses(fit);
-    if (!s.settled) settle();
+    if (!s.settled) settle(in_order);
     if (!s.settled || !is_gone()) return false;
     start_anew();
     s.changed = true;
@@ -156,6 +157,7 @@ class Detector {
   static constexpr double window = 64;  // of running means, in vectors
   // The subspace is found when so many vectors were near it and their typical residual has stopped
   // falling, or is so small that even a weak direction must be found.
+  static constexpr double least_near_in_order = 256;
   static constexpr double least_near = 64, still_falling = -0.3, small = -9.21;  // log 1e-4
   // It has changed after so many misses in a row, if that is `impossible` by the share of vectors
   // that fitted before; or when the evidence says so, after 300 misses in any case.
@@ -180,11 +182,12 @@ class Detector {
     s.misses = fit ? 0 : s.misses + 1;
   }
 
-  void settle() {
+  void settle(bool in_order) {
     DetectorState& s = state_;
     ++s.searching;
     const double typical = s.fitness.typical;
-    s.settled = is_found() && (typical < small || typical - s.trend > still_falling);
+    s.settled = is_found() && s.n_near >= (in_order ? least_near_in_order : least_near) &&
+                (typical < small || typical - s.trend > still_falling);
     if (s.settled) s.changed = false, s.searching = 0;
   }
 

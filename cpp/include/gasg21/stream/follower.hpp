@@ -79,7 +79,8 @@ class Follower {
   StreamEvent see(const Observation<T>& x, double distance, const Loss& loss) {
     if (state_.backup && judge_backup(x, loss)) return StreamEvent::returned;
     const Fitness before = state_.detector.fitness();
-    const bool changed = state_.detector.see(distance, null(x.count()).residual);
+    const bool in_order = state_.reservoir.is_drawing();
+    const bool changed = state_.detector.see(distance, null(x.count()).residual, in_order);
     if (state_.detector.is_found()) drop_backup();
     if (!changed || !state_.options.restart) return StreamEvent::none;
     typical_before_ = before.typical;

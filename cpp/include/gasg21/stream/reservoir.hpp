@@ -26,6 +26,7 @@ struct ReservoirState {
   std::uint64_t arrived = 0;  // vectors since it was empty
   double likeness = 1;  // running share of vectors more like the previous than like an old one
   double compared = first_window;  // comparisons in that share
+  bool primed = false;             // a fit has filled it: draws need not wait until it is full
   bool drawing = true;             // the order matters
   std::uint64_t until_test = 0;    // vectors until the next comparison
   Random random{};
@@ -62,7 +63,7 @@ class Reservoir {
     }
     --s.until_test;
     keep(x);
-    return s.drawing && size() == s.capacity;
+    return is_ready();
   }
 
   /// One of the vectors, at random.  Pre: it is not empty.
@@ -71,6 +72,7 @@ class Reservoir {
   /// Keeps a vector of the past, as if `arrived` vectors had come.
   void fill(const Observation<T>& x, std::uint64_t arrived) {
     if (size() < state_.capacity) append(x);
+    state_.primed = true;
     state_.arrived = std::min<std::uint64_t>(arrived, 1u << 30);
   }
 
@@ -86,6 +88,10 @@ class Reservoir {
   /// Number of vectors that it holds.
   uword size() const { return state_.n == 0 ? 0 : state_.kept.size() / state_.n; }
   uword capacity() const { return state_.capacity; }
+  /// Whether the order of the stream matters, and there are vectors to draw.
+  bool is_ready() const {
+    return is_drawing() && (size() == state_.capacity || (state_.primed && size() > 0));
+  }
   /// Whether the order of the stream matters.
   bool is_drawing() const { return state_.drawing && state_.capacity > 0; }
   const ReservoirState<T>& state() const { return state_; }
@@ -102,6 +108,12 @@ class Reservoir {
 
   const T* vector(uword k) const { return &state_.kept[k * state_.n]; }
   uword pick() { return uword(state_.random.uniform() * double(size())); }
+
+  void forget_vectors() {
+    state_.kept.clear();
+    state_.arrived = 0;
+    state_.primed = false;
+  }
 
   void append(const Observation<T>& x) {
     state_.kept.reserve(state_.n * state_.capacity);
@@ -156,7 +168,10 @@ class Reservoir {
     const double near = more(with_previous, with_old), far = more(with_old, with_previous);
     s.compared = std::min(s.compared + 1, window);
     s.likeness += ((near > far ? 1 : near < far ? 0 : 0.5) - s.likeness) / s.compared;
-    s.drawing = s.likeness > (s.drawing ? order_does_not : order_matters);
+    const bool drew =
+        std::exchange(s.drawing, s.likeness > (s.drawing ? order_does_not : order_matters));
+    // Vectors from before may be too old: those of a subspace that moves would hold it back.
+    if (s.drawing && !drew) forget_vectors();
   }
 
   ReservoirState<T> state_;
