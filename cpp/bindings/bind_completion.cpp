@@ -43,17 +43,15 @@ template <class T>
 void complete_in(const py::array& components, const py::object& samples, const py::object& mask,
                  py::array out, const PriorTuple& prior, const std::optional<RangeTuple>& range,
                  const py::object& lift_, unsigned n_threads) {
-  const arma::Mat<T> U = as_basis<T>(components, "components");
+  const Basis<T> held(components, "components");
+  const arma::Mat<T>& U = held;
   const auto lift = unpack_lift<T>(lift_);
   const uword n = rows_before<T>(lift, U.n_rows);
   const AnyView<T> view = with_lift(as_view<T>(samples, mask, n), lift);
-  require_native<T>(out, "out");
-  require(out.ndim() == 2 && uword(out.shape(0)) == view.n_cols && uword(out.shape(1)) == n &&
-              (out.flags() & py::array::c_style) != 0,
-          "out must be C-ordered with the shape of the samples");
+  Output<T> written(std::move(out), view.n_cols, n);
   const EntryRange seen = range ? as_range(*range) : EntryRange{};
   const T* centre = lift ? lift->centre.memptr() : nullptr;
-  T* to = static_cast<T*>(out.mutable_data());
+  T* to = written.data();
   each_completed<T>(
       U, view, as_prior(prior), seen, n_threads,
       [&](uword j, Completer<T>& completer) { completer.fill_missing(to + j * n, n, centre); });
@@ -64,7 +62,8 @@ py::array_t<double> held_out_errors_in(const py::array& components, const py::ob
                                        const py::object& mask, const PriorTuple& prior,
                                        const DoubleArray& reference, const py::object& lift_,
                                        unsigned n_threads) {
-  const arma::Mat<T> U = as_basis<T>(components, "components");
+  const Basis<T> held(components, "components");
+  const arma::Mat<T>& U = held;
   const auto lift = unpack_lift<T>(lift_);
   const uword n = rows_before<T>(lift, U.n_rows);
   const AnyView<T> view = with_lift(as_view<T>(samples, mask, n), lift);
@@ -83,7 +82,8 @@ py::array_t<double> held_out_errors_in(const py::array& components, const py::ob
 template <class T>
 py::tuple learn_prior_in(const py::array& components, const py::object& samples,
                          const py::object& mask, const py::object& lift_) {
-  const arma::Mat<T> U = as_basis<T>(components, "components");
+  const Basis<T> held(components, "components");
+  const arma::Mat<T>& U = held;
   const auto lift = unpack_lift<T>(lift_);
   const uword n = rows_before<T>(lift, U.n_rows);
   const AnyView<T> view = with_lift(as_view<T>(samples, mask, n), lift);
@@ -110,9 +110,9 @@ py::tuple entry_range_in(const py::object& samples, const py::object& mask, uwor
 
 py::tuple learn_prior_from_fits(const DoubleArray& W, const DoubleArray& r2,
                                 const DoubleArray& count, const DoubleArray& norm, uword n) {
-  require(W.ndim() == 2 && r2.size() == W.shape(0) && count.size() == W.shape(0) &&
-              norm.size() == W.shape(0),
-          "W must be (m, d), and r2, count and norm must have m entries");
+  require(W.ndim() == 2 && W.shape(1) >= 1 && n >= 1 && r2.size() == W.shape(0) &&
+              count.size() == W.shape(0) && norm.size() == W.shape(0),
+          "W must be (m, d), d and n at least 1, and r2, count and norm must have m entries");
   return to_tuple(learn_prior(Fitted{n, arma::mat(W.data(), uword(W.shape(1)), uword(W.shape(0))),
                                      as_vec(r2), as_vec(count), as_vec(norm)}));
 }

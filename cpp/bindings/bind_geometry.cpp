@@ -16,23 +16,22 @@ void bind_geometry_in(py::module_& m) {
   m.def(
       "largest_angle",
       [](const py::array_t<T>& A, const py::array_t<T>& B) {
-        const arma::Mat<T> a = as_basis<T>(A, "A"), b = as_basis<T>(B, "B");
+        const Basis<T> a(A, "A"), b(B, "B");
+        require(A.shape(1) == B.shape(1), "A and B must have the same number of columns");
         const py::gil_scoped_release nogil;
-        return double(largest_angle(a, b));
+        return double(largest_angle<T>(a, b));
       },
       py::arg("A").noconvert(), py::arg("B").noconvert(),
       "Largest principal angle between the row spaces of two orthonormal arrays, in radians.");
   m.def(
       "orthonormality_error",
-      [](const py::array_t<T>& A) { return double(orthonormality_error(as_basis<T>(A, "A"))); },
+      [](const py::array_t<T>& A) { return double(orthonormality_error<T>(Basis<T>(A, "A"))); },
       py::arg("A").noconvert(), "max |A A' - I|.");
   m.def(
       "geodesic_step",
       [](const py::array_t<T>& A, const py::array_t<T>& e, const py::array_t<T>& v, double theta) {
-        const arma::Mat<T> borrowed = as_basis<T>(A, "A");
-        arma::Mat<T> U(borrowed.memptr(), borrowed.n_rows, borrowed.n_cols);  // a copy
-        const arma::Col<T> ee(as_vector<T>(e, U.n_rows, "e"), U.n_rows),
-            vv(as_vector<T>(v, U.n_cols, "v"), U.n_cols);
+        arma::Mat<T> U = copy_basis<T>(A, "A");
+        const auto ee = copy_vector<T>(e, U.n_rows, "e"), vv = copy_vector<T>(v, U.n_cols, "v");
         arma::Col<T> shift(U.n_rows);
         geodesic_step(U, ee, vv, theta, shift);
         return to_components(U);

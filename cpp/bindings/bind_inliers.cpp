@@ -16,14 +16,12 @@ namespace {
 /// Copies: W (m, d), r2, count and norm (m,), all float64.
 Fitted as_fitted(const py::array& W, const py::array& r2, const py::array& count,
                  const py::array& norm, uword n) {
-  Fitted fitted{n, copy_basis<double>(W, "W"), {}, {}, {}};
+  Fitted fitted{n, copy_matrix<double>(W, "W"), {}, {}, {}};
+  require(fitted.W.n_rows >= 1, "W must have at least one column");
   const uword m = fitted.W.n_cols;
-  const auto column = [m](const py::array& a, const char* name) {
-    return arma::vec(as_vector<double>(a, m, name), m);
-  };
-  fitted.r2 = column(r2, "r2");
-  fitted.count = column(count, "count");
-  fitted.norm = column(norm, "norm");
+  fitted.r2 = copy_vector<double>(r2, m, "r2");
+  fitted.count = copy_vector<double>(count, m, "count");
+  fitted.norm = copy_vector<double>(norm, m, "norm");
   return fitted;
 }
 
@@ -36,14 +34,9 @@ py::array_t<double> to_rows(const arma::mat& A) {
   return out;
 }
 
-arma::mat from_rows(const py::handle& object) {
-  const auto a = py::cast<py::array>(object);
-  require_native<double>(a, "a matrix of the state");
-  require(a.ndim() == 2 && (a.flags() & py::array::c_style) != 0,
-          "a matrix of the state must be 2-d and C-ordered");
-  const arma::mat transposed(static_cast<const double*>(a.data()), uword(a.shape(1)),
-                             uword(a.shape(0)));
-  return transposed.t();
+/// Throws unless the fits have d weights each.
+void require_weights(const Fitted& fitted, uword d) {
+  require(fitted.d() == d, "W has ", fitted.d(), " columns, not ", d);
 }
 
 void bind_decision(py::module_& m) {
@@ -97,6 +90,7 @@ void bind_distances(py::module_& m) {
           [](const Distances& self, const py::array& W, const py::array& r2, const py::array& count,
              const py::array& norm) {
             const Fitted fitted = as_fitted(W, r2, count, norm, 0);
+            require_weights(fitted, self.R.empty() ? self.centre.n_elem : self.R.n_rows);
             arma::mat pairs;
             {
               const py::gil_scoped_release nogil;
@@ -116,7 +110,12 @@ void bind_distances(py::module_& m) {
       [](const py::array& W, const py::array& r2, const py::array& count, const py::array& norm,
          const Decision& decision, const py::object& R) {
         const Fitted fitted = as_fitted(W, r2, count, norm, decision.n);
-        const arma::mat map = R.is_none() ? arma::mat() : from_rows(R);
+        arma::mat map;
+        if (!R.is_none()) {
+          const arma::mat given = copy_matrix<double>(as_array(R, "R"), "R");
+          require(!given.empty(), "R must not be empty");
+          map = given.t();
+        }
         const py::gil_scoped_release nogil;
         return learn_distances(fitted, decision, map);
       },

@@ -8,8 +8,8 @@
 #include <memory>
 
 #include "module.hpp"
-#include "pickling.hpp"
 #include "py_k_subspaces.hpp"
+#include "saved.hpp"
 #include "worthwhile.hpp"
 
 namespace gasg21::bindings {
@@ -25,30 +25,28 @@ void bind_k_subspaces_in(py::module_& m, const char* name) {
     core.follow(Following::none());
     return std::make_unique<Class>(std::move(core));
   };
-  py::class_<Class>(m, name)
-      .def(py::init(given_start), py::arg("subspaces"), py::arg("rule"), py::arg("seed"),
-           py::arg("metric") = NoScaling{},
-           "Start from the row spaces of a list of (d_k, n) arrays.")
-      .def("consume", &Class::consume, py::arg("samples"), py::arg("mask") = py::none(),
-           py::arg("order") = py::none(), py::arg("progress") = py::none(),
-           "Update with each sample; returns labels and residuals.")
-      .def("continue_from", &Class::continue_from, py::arg("subspaces"),
-           py::arg("estimated_angles"), py::arg("stream_rule"),
-           "Continue from subspaces of the same dimensions that a fit found.")
-      .def("follow_after_fit", &Class::follow_after_fit, py::arg("samples"), py::arg("mask"),
-           py::arg("following"), py::arg("settled"),
-           "Follow the stream from subspaces that a fit has found on these samples.")
-      .def("following", &Class::following,
-           "The status of the stream, that of each subspace, and the changes of each.")
-      .def("permutation", &Class::permutation, py::arg("count"),
-           "The next random order of `count` samples.")
-      .def("subspaces", &Class::subspaces, "The orthonormal bases, new arrays (d_k, n).")
-      .def_property_readonly("replay", &Class::replay)
-      .def_property_readonly("rules", &Class::rules)
-      .def("counters", &Class::counters)
-      .def("__getstate__", &Class::get_state)
-      .def_static("_from_state", &Class::from_state)
-      .def("__reduce__", reduce);
+  make_picklable(
+      py::class_<Class>(m, name)
+          .def(py::init(given_start), py::arg("subspaces"), py::arg("rule"), py::arg("seed"),
+               py::arg("metric") = NoScaling{},
+               "Start from the row spaces of a list of (d_k, n) arrays.")
+          .def("consume", &Class::consume, py::arg("samples"), py::arg("mask") = py::none(),
+               py::arg("order") = py::none(), py::arg("progress") = py::none(),
+               "Update with each sample; returns labels and residuals.")
+          .def("continue_from", &Class::continue_from, py::arg("subspaces"),
+               py::arg("estimated_angles"), py::arg("stream_rule"),
+               "Continue from subspaces of the same dimensions that a fit found.")
+          .def("follow_after_fit", &Class::follow_after_fit, py::arg("samples"), py::arg("mask"),
+               py::arg("following"), py::arg("settled"),
+               "Follow the stream from subspaces that a fit has found on these samples.")
+          .def("following", &Class::following,
+               "The status of the stream, that of each subspace, and the changes of each.")
+          .def("permutation", &Class::permutation, py::arg("count"),
+               "The next random order of `count` samples.")
+          .def("subspaces", &Class::subspaces, "The orthonormal bases, new arrays (d_k, n).")
+          .def_property_readonly("replay", &Class::replay)
+          .def_property_readonly("rules", &Class::rules)
+          .def("counters", &Class::counters));
 }
 
 template <class T>
@@ -95,7 +93,7 @@ py::array_t<T> residuals_in(const py::list& subspaces, const py::object& samples
 /// The precision of a list of subspaces.
 py::array first_of(const py::list& subspaces) {
   require(!subspaces.empty(), "there must be at least one subspace");
-  return subspaces[0].cast<py::array>();
+  return as_array(subspaces[0], "subspaces");
 }
 
 }  // namespace

@@ -17,7 +17,8 @@ namespace {
 template <class T>
 py::tuple project_in(const py::array& components, const py::object& samples, const py::object& mask,
                      const LossName& loss, unsigned n_threads) {
-  const arma::Mat<T> U = as_basis<T>(components, "components");
+  const Basis<T> held(components, "components");
+  const arma::Mat<T>& U = held;
   const AnyView<T> view = as_view<T>(samples, mask, U.n_rows);
   const auto count = py::ssize_t(view.n_cols);
   py::array_t<T> weights({count, py::ssize_t(U.n_cols)}), residuals(count);
@@ -32,13 +33,11 @@ py::tuple project_in(const py::array& components, const py::object& samples, con
 template <class T>
 void fill_missing_in(const py::array& components, const py::object& samples, const py::object& mask,
                      py::array out, const LossName& loss, unsigned n_threads) {
-  const arma::Mat<T> U = as_basis<T>(components, "components");
+  const Basis<T> held(components, "components");
+  const arma::Mat<T>& U = held;
   const AnyView<T> view = as_view<T>(samples, mask, U.n_rows);
-  require_native<T>(out, "out");
-  require(out.ndim() == 2 && uword(out.shape(0)) == view.n_cols &&
-              uword(out.shape(1)) == U.n_rows && (out.flags() & py::array::c_style) != 0,
-          "out must be C-ordered with the shape of the samples");
-  T* to = static_cast<T*>(out.mutable_data());
+  Output<T> written(std::move(out), view.n_cols, U.n_rows);
+  T* to = written.data();
   each_fitted(U, view, loss, n_threads,
               [&](uword j, const auto& fit) { fit.fill_missing(to + j * U.n_rows); });
 }

@@ -68,7 +68,7 @@ typename PyTracker<T>::Core make_tracker(const Prepared<T>& data, uword d, const
     return tracker;
   };
   if (!py::isinstance<py::str>(choice.init)) {
-    arma::Mat<T> given = copy_basis<T>(choice.init.cast<py::array>(), "init");
+    arma::Mat<T> given = copy_basis<T>(as_array(choice.init, "init"), "init");
     if (data.more() > 0) given = lifted_basis(given);
     arma::Mat<T> tried = given;
     require(orthonormalize(tried), "init must have finite, linearly independent rows");
@@ -223,7 +223,7 @@ void bind_recover(py::module_& m) {
              options.seed = seed;
              options.n_threads = n_threads;
              options.following = following;
-             return options;
+             return std::make_unique<RecoverOptions>(options);  // held: see make_held
            }),
            py::kw_only(), py::arg("max_passes") = defaults.max_passes,
            py::arg("tol") = defaults.tol, py::arg("center") = defaults.center,

@@ -85,7 +85,8 @@ py::dict recover_union_any(const py::object& samples, const py::object& mask, uw
             "' must be 'density' or 'farthest'");
     options.seeding = name == "density" ? Seeding::density : Seeding::farthest;
   } else {
-    given = init.cast<py::list>();
+    require(py::isinstance<py::list>(init), "init must be a text or a list of arrays");
+    given = py::reinterpret_borrow<py::list>(init);
   }
   const UnionCall call{dimensions, AnyStep{rule}, AnyStep{stream_rule}, AnyMetric{metric},
                        options,    given,         as_goal(goal)};
@@ -112,7 +113,7 @@ void bind_recover_union(py::module_& m) {
              options.seed = seed;
              options.n_threads = n_threads;
              options.following = following;
-             return options;
+             return std::make_unique<UnionOptions>(options);  // held: see make_held
            }),
            py::kw_only(), py::arg("n_candidates") = defaults.n_candidates,
            py::arg("n_neighbors") = defaults.n_neighbors,
@@ -131,8 +132,7 @@ void bind_recover_union(py::module_& m) {
       "verdict",
       [](const py::array_t<double>& angles, double tol) {
         const auto count = uword(angles.size());
-        return to_string(
-            verdict<double>(arma::vec(as_vector<double>(angles, count, "angles"), count), tol));
+        return to_string(verdict<double>(copy_vector<double>(angles, count, "angles"), tol));
       },
       py::arg("estimated_angles"), py::arg("tol"),
       "The status of subspaces that no longer move, by their estimated errors.");

@@ -4,6 +4,7 @@
 #include <pybind11/stl.h>
 
 #include <gasg21/seeding/seeder.hpp>
+#include <memory>
 #include <vector>
 
 #include "array_view.hpp"
@@ -66,7 +67,10 @@ void bind_seeder_in(py::module_& m, const char* name) {
     };
   };
   py::class_<Class>(m, name)
-      .def(py::init<const py::object&, const py::object&, uword, uword, std::uint64_t, unsigned>(),
+      .def(py::init([](const py::object& samples, const py::object& mask, uword n, uword at_most,
+                       std::uint64_t seed, unsigned n_threads) {
+             return std::make_unique<Class>(samples, mask, n, at_most, seed, n_threads);
+           }),
            py::arg("samples"), py::arg("mask"), py::arg("n"), py::arg("at_most"), py::arg("seed"),
            py::arg("n_threads") = 1, "Copy at most so many samples, drawn at random.")
       .def_property_readonly("n_samples", &Class::n_samples, "Samples that can be used.")

@@ -11,8 +11,8 @@
 #include "each_fitted.hpp"
 #include "lift.hpp"
 #include "module.hpp"
-#include "pickling.hpp"
 #include "py_subspace.hpp"
+#include "saved.hpp"
 #include "watch.hpp"
 #include "worthwhile.hpp"
 
@@ -79,41 +79,45 @@ py::array_t<double> distances_of(PySubspace<T>& self, const py::object& samples,
 template <class T>
 void bind_subspace_in(py::module_& m, const char* name) {
   using Class = PySubspace<T>;
-  py::class_<Class>(m, name)
-      .def_property_readonly("basis", [](Class& self) { return to_components(self.basis()); })
-      .def_property_readonly("lift", [](Class& self) { return pack(self.lift()); })
-      .def_property_readonly("n_features", &Class::n_features)
-      .def_property_readonly(
-          "components", [](Class& self) { return to_components(self.get().axes().components); })
-      .def_property_readonly("mean",
-                             [](Class& self) { return to_column_array(self.get().axes().mean); })
-      .def_property_readonly(
-          "explained_variance",
-          [](Class& self) { return to_column_array(self.get().axes().explained_variance); })
-      .def_property_readonly("n_components", &Class::n_components)
-      .def("residuals", &subspace_residuals<T>, py::arg("samples"), py::arg("mask"),
-           py::arg("telling"), py::arg("n_threads"),
-           "Relative residuals; with `telling` NaN also for samples of zeros, which say nothing.")
-      .def("transform", &subspace_weights<T>, py::arg("samples"), py::arg("mask"), py::arg("loss"),
-           py::arg("n_threads"), "Weights in the principal axes, about the mean.")
-      .def_property_readonly("noise_variance",
-                             [](Class& self) { return self.get().noise_variance(); })
-      .def_property_readonly("flagged", [](Class& self) { return self.get().decision().flagged; })
-      .def_property_readonly("explains_too_little",
-                             [](Class& self) { return self.get().decision().explains_too_little; })
-      .def_property_readonly("decides",
-                             [](Class& self) { return !self.get().decision().C.empty(); })
-      .def_property_readonly("is_exact",
-                             [](Class& self) { return self.get().decision().exact > 0; })
-      .def_property_readonly("prior", [](Class& self) { return to_tuple(self.get().prior()); })
-      .def_property_readonly("range", [](Class& self) { return to_tuple(self.get().range()); })
-      .def("margins", &margins_of<T>, py::arg("samples"), py::arg("mask"), py::arg("n_threads"),
-           "Below 0 for outliers, NaN for samples that say nothing.")
-      .def("distances", &distances_of<T>, py::arg("samples"), py::arg("mask"), py::arg("n_threads"),
-           "(m, 2): from the centre of the inliers within the subspace, and from the subspace.")
-      .def("__getstate__", &Class::get_state)
-      .def_static("_from_state", &Class::from_state)
-      .def("__reduce__", reduce);
+  make_picklable(
+      py::class_<Class>(m, name)
+          .def_property_readonly("basis", [](Class& self) { return to_components(self.basis()); })
+          .def_property_readonly("lift", [](Class& self) { return pack(self.lift()); })
+          .def_property_readonly("n_features", &Class::n_features)
+          .def_property_readonly(
+              "components", [](Class& self) { return to_components(self.get().axes().components); })
+          .def_property_readonly(
+              "mean", [](Class& self) { return to_column_array(self.get().axes().mean); })
+          .def_property_readonly(
+              "explained_variance",
+              [](Class& self) { return to_column_array(self.get().axes().explained_variance); })
+          .def_property_readonly("n_components", &Class::n_components)
+          .def("residuals", &subspace_residuals<T>, py::arg("samples"), py::arg("mask"),
+               py::arg("telling"), py::arg("n_threads"),
+               "Relative residuals; with `telling` NaN also for samples of zeros, which say "
+               "nothing.")
+          .def("transform", &subspace_weights<T>, py::arg("samples"), py::arg("mask"),
+               py::arg("loss"), py::arg("n_threads"),
+               "Weights in the principal axes, about the mean.")
+          .def_property_readonly("noise_variance",
+                                 [](Class& self) { return self.get().noise_variance(); })
+          .def_property_readonly("flagged",
+                                 [](Class& self) { return self.get().decision().flagged; })
+          .def_property_readonly(
+              "explains_too_little",
+              [](Class& self) { return self.get().decision().explains_too_little; })
+          .def_property_readonly("decides",
+                                 [](Class& self) { return !self.get().decision().C.empty(); })
+          .def_property_readonly("is_exact",
+                                 [](Class& self) { return self.get().decision().exact > 0; })
+          .def_property_readonly("prior", [](Class& self) { return to_tuple(self.get().prior()); })
+          .def_property_readonly("range", [](Class& self) { return to_tuple(self.get().range()); })
+          .def("margins", &margins_of<T>, py::arg("samples"), py::arg("mask"), py::arg("n_threads"),
+               "Below 0 for outliers, NaN for samples that say nothing.")
+          .def("distances", &distances_of<T>, py::arg("samples"), py::arg("mask"),
+               py::arg("n_threads"),
+               "(m, 2): from the centre of the inliers within the subspace, and from the "
+               "subspace."));
 }
 
 }  // namespace

@@ -20,12 +20,12 @@ py::object pack(const std::shared_ptr<const Lift<T>>& lift) {
 template <class T>
 std::shared_ptr<const Lift<T>> unpack_lift(const py::handle& h) {
   if (h.is_none()) return nullptr;
-  const auto t = h.cast<py::tuple>();
+  require(py::isinstance<py::tuple>(h), "a lift is a pair: centre, constant");
+  const auto t = py::reinterpret_borrow<py::tuple>(h);
   require(t.size() == 2, "a lift is a pair: centre, constant");
-  const auto a = t[0].cast<py::array>();
-  const T* centre = as_vector<T>(a, uword(a.size()), "centre");
+  const py::array a = as_array(t[0], "centre");
   return std::make_shared<const Lift<T>>(
-      Lift<T>{arma::Col<T>(centre, uword(a.size())), t[1].cast<T>()});
+      Lift<T>{copy_vector<T>(a, uword(a.size()), "centre"), t[1].cast<T>()});
 }
 
 /// A view with the lift, if there is one.

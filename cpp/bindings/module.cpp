@@ -3,10 +3,28 @@
 
 #include <pybind11/pybind11.h>
 
+#include <gasg21/kernels/dispatch.hpp>
+#include <gasg21/saving/file.hpp>
 #include <gasg21/support/error.hpp>
 #include <gasg21/version.hpp>
 
+#include "turn_lock.hpp"
+
 namespace py = pybind11;
+
+namespace {
+
+/// A file that cannot be written or read is an OSError with the number of the system and the path.
+void translate_file_error(std::exception_ptr error) {
+  try {
+    if (error) std::rethrow_exception(error);
+  } catch (const gasg21::saving::FileError& e) {
+    const auto args = py::make_tuple(e.code().value(), e.code().message(), e.path().string());
+    PyErr_SetObject(PyExc_OSError, args.ptr());  // Python chooses the subclass
+  }
+}
+
+}  // namespace
 
 PYBIND11_MODULE(_core, m) {
   m.doc() = "The C++ core of gasg21. Private: use the gasg21 package.";
@@ -14,6 +32,10 @@ PYBIND11_MODULE(_core, m) {
   // What a caller passed is a ValueError, what could not be computed an ArithmeticError.
   py::register_exception<std::invalid_argument>(m, "InvalidInputError", PyExc_ValueError);
   py::register_exception<gasg21::NumericalError>(m, "NumericalError", PyExc_ArithmeticError);
+  py::register_exception<gasg21::ModelFormatError>(m, "ModelFormatError", PyExc_ValueError);
+  py::register_exception_translator(translate_file_error);
+  gasg21::bindings::TurnLock::guard_forks();
+  gasg21::instruction_set();  // chosen now: a fork must not come in between
   gasg21::bindings::bind_dispatch(m);
   gasg21::bindings::bind_geometry(m);
   gasg21::bindings::bind_step_size(m);
@@ -28,4 +50,5 @@ PYBIND11_MODULE(_core, m) {
   gasg21::bindings::bind_blocks(m);
   gasg21::bindings::bind_infinite(m);
   gasg21::bindings::bind_inliers(m);
+  gasg21::bindings::bind_model_file(m);
 }

@@ -12,6 +12,7 @@ void bind_geometry(pybind11::module_& m);
 void bind_infinite(pybind11::module_& m);
 void bind_inliers(pybind11::module_& m);
 void bind_k_subspaces(pybind11::module_& m);
+void bind_model_file(pybind11::module_& m);
 void bind_projector(pybind11::module_& m);
 void bind_recover(pybind11::module_& m);
 void bind_recover_union(pybind11::module_& m);

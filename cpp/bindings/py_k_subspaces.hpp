@@ -7,6 +7,7 @@
 
 #include <gasg21/k_subspaces.hpp>
 #include <gasg21/recovery/stream.hpp>
+#include <gasg21/saving/streams.hpp>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -15,7 +16,9 @@
 
 #include "any_rule.hpp"
 #include "array_view.hpp"
-#include "tracker_state.hpp"
+#include "counters.hpp"
+#include "saved.hpp"
+#include "turn_lock.hpp"
 #include "watch.hpp"
 
 namespace gasg21::bindings {
@@ -24,7 +27,6 @@ template <class T>
 class PyKSubspaces {
  public:
   using Core = KSubspaces<T, AnyStep, AnyMetric, AnyLoss>;
-  static constexpr int schema = 4;  // of the pickled state; raise it when the fields change
 
   explicit PyKSubspaces(Core core) : core_(std::move(core)) {}
 
@@ -40,17 +42,16 @@ class PyKSubspaces {
     py::array_t<double> residuals(py::ssize_t(at.n_elem));
     double* next_residual = residuals.mutable_data();
     uword* next_label = labels.memptr();
-    std::unique_lock<std::mutex> lock(mutex_, std::defer_lock);
-    Watch watch(std::move(progress), double(core_.n() * core_.size()), &lock);
+    require_order(at, view.n_cols);
+    Watch watch(std::move(progress), double(core_.n() * core_.size()), &lock_);
     {
       const py::gil_scoped_release nogil;
-      lock.lock();
+      const LongTurn turn(lock_);
       run(core_, view, at, [&](const ClusterReport& report) {
         *next_residual++ = report.residual;
         *next_label++ = report.cluster;
         return watch.step(report);
       });
-      lock.unlock();
     }
     watch.finish();
     return py::make_tuple(to_labels(labels, core_.size()), residuals);
@@ -67,8 +68,7 @@ class PyKSubspaces {
   /// Continues from the subspaces that a fit found, with steps as long as each may be off.
   void continue_from(const py::list& subspaces, const py::array_t<double>& estimated_angles,
                      const Rule& stream_rule) {
-    const arma::vec angles(as_vector<double>(estimated_angles, core_.size(), "estimated_angles"),
-                           core_.size());
+    const auto angles = copy_vector<double>(estimated_angles, core_.size(), "estimated_angles");
     alone([&, bases = copy_bases<T>(subspaces)](Core& core) {
       gasg21::continue_from(core, bases, angles, AnyStep{stream_rule});
     });
@@ -108,25 +108,12 @@ class PyKSubspaces {
     });
   }
 
-  py::tuple get_state() {
-    const auto s = alone([](Core& core) { return core.state(); });
-    py::list trackers;
-    for (const auto& one : s.trackers) trackers.append(pack<T>(one));
-    return py::make_tuple(schema, trackers, s.random.state(), pack(s.skipped), s.followed,
-                          s.changes);
+  saving::Struct fields() {
+    return saving::union_fields<Core>(alone([](Core& core) { return core.state(); }));
   }
 
-  static std::unique_ptr<PyKSubspaces> from_state(const py::tuple& t) {
-    require(t.size() == 6 && t[0].cast<int>() == schema,
-            "this pickle holds another version of the state of K subspaces");
-    typename Core::State s{{},
-                           Random(t[2].cast<Random::State>()),
-                           unpack_counters(t[3]),
-                           t[4].cast<std::uint64_t>(),
-                           t[5].cast<std::vector<std::vector<std::uint64_t>>>()};
-    for (const auto& one : t[1].cast<py::list>())
-      s.trackers.push_back(unpack<T>(one.cast<py::tuple>()));
-    return std::make_unique<PyKSubspaces>(Core(s));
+  static std::unique_ptr<PyKSubspaces> from_fields(const saving::Struct& fields) {
+    return std::make_unique<PyKSubspaces>(saving::read_union<Core>(fields));
   }
 
  private:
@@ -141,12 +128,12 @@ class PyKSubspaces {
   template <class Work>
   auto alone(Work&& work) {
     const py::gil_scoped_release nogil;
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<TurnLock> lock(lock_);
     return work(core_);
   }
 
   Core core_;
-  std::mutex mutex_;
+  TurnLock lock_;
 };
 
 }  // namespace gasg21::bindings

@@ -5,10 +5,10 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
+#include <atomic>
 #include <gasg21/inliers/subspace.hpp>
+#include <gasg21/saving/streams.hpp>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <utility>
 
 #include "array_view.hpp"
@@ -28,44 +28,72 @@ class PySubspace {
   uword n_features() const { return lift_ ? lift_->centre.n_elem : U_.n_rows; }
   uword n_components() const { return U_.n_cols - (lift_ ? lift_->n_appended() : 0); }
 
-  /// Computes it in the first call.
+  ~PySubspace() { delete made_.load(); }
+  PySubspace(const PySubspace&) = delete;
+  PySubspace& operator=(const PySubspace&) = delete;
+
+  /// Computes it in the first call. Without a lock, which a fork could leave locked: two threads
+  /// may compute the same, and the first one's result is kept.
   const Subspace<T>& get() {
+    if (const Subspace<T>* made = made_.load(std::memory_order_acquire)) return *made;
     const py::gil_scoped_release nogil;
-    std::call_once(once_, [this] { made_.emplace(U_, lift_, evidence_, kind_); });
-    return *made_;
+    auto own = std::make_unique<const Subspace<T>>(U_, lift_, evidence_, kind_);
+    const Subspace<T>* first = nullptr;
+    if (made_.compare_exchange_strong(first, own.get())) return *own.release();
+    return *first;
   }
 
-  py::tuple get_state() const {
-    const Fitted& fits = evidence_.fits;
-    return py::make_tuple(to_components(U_), pack(lift_), to_components(arma::mat(fits.W)),
-                          to_column_array(fits.r2), to_column_array(fits.count),
-                          to_column_array(fits.norm), to_tuple(evidence_.prior),
-                          to_tuple(evidence_.range), kind_.exact, kind_.in_sample, kind_.rotate);
+  saving::Struct fields() const {
+    saving::Struct fields;
+    saving::WriteFields v{fields};
+    v("type", saving::with_bits<T>("Subspace"));
+    v("U", U_);
+    v("lift", lift_);
+    v("evidence", evidence_);
+    v("kind", kind_);
+    return fields;
   }
 
-  static std::unique_ptr<PySubspace> from_state(const py::tuple& t) {
-    require(t.size() == 11, "this pickle holds another version of a subspace");
-    arma::Mat<T> U = copy_basis<T>(t[0].cast<py::array>(), "basis");
-    arma::mat W = copy_basis<double>(t[2].cast<py::array>(), "weights");
-    const auto column = [&](std::size_t i) {
-      return arma::vec(as_vector<double>(t[i].cast<py::array>(), W.n_cols, "fits"), W.n_cols);
-    };
-    require(W.n_rows == U.n_cols, "the fits do not belong to a basis of ", U.n_cols, " columns");
-    Evidence evidence{{U.n_rows, W, column(3), column(4), column(5)},
-                      as_prior(t[6].cast<PriorTuple>()),
-                      as_range(t[7].cast<RangeTuple>())};
-    return std::make_unique<PySubspace>(
-        std::move(U), unpack_lift<T>(t[1]), std::move(evidence),
-        FitKind{t[8].cast<double>(), t[9].cast<bool>(), t[10].cast<bool>()});
+  static std::unique_ptr<PySubspace> from_fields(const saving::Struct& fields) {
+    saving::demand_type<T>(fields, "Subspace");
+    saving::ReadFields v{fields};
+    arma::Mat<T> U;
+    std::shared_ptr<const Lift<T>> lift;
+    Evidence evidence;
+    FitKind kind;
+    v("U", U);
+    v("lift", lift);
+    v("evidence", evidence);
+    v("kind", kind);
+    check(U, lift.get(), evidence);
+    return std::make_unique<PySubspace>(std::move(U), std::move(lift), std::move(evidence), kind);
   }
 
  private:
+  /// Throws unless the parts belong together.
+  static void check(const arma::Mat<T>& U, const Lift<T>* lift, const Evidence& evidence) {
+    const uword n = U.n_rows, d = U.n_cols;
+    require(d >= 1 && d < n && double(orthonormality_error(U)) < 1e-3,
+            "the basis is not orthonormal");
+    require(!lift || (lift->n_rows() == n && lift->n_appended() < d), "the lift does not fit");
+    const Fitted& fits = evidence.fits;
+    require(fits.n == n && fits.W.n_rows == d && fits.r2.n_elem == fits.W.n_cols &&
+                fits.count.n_elem == fits.W.n_cols && fits.norm.n_elem == fits.W.n_cols,
+            "the fits do not belong to a basis of ", d, " columns");
+    const WeightPrior& prior = evidence.prior;
+    require(prior.C.empty() || (prior.C.n_rows == d && prior.C.n_cols == d),
+            "the prior does not fit");
+    require(prior.noise.empty() || prior.noise.n_elem == n, "the noise does not fit");
+    const EntryRange& range = evidence.range;
+    require(range.low.n_elem == range.high.n_elem && (range.low.empty() || range.low.n_elem == n),
+            "the range does not fit");
+  }
+
   arma::Mat<T> U_;
   std::shared_ptr<const Lift<T>> lift_;
   Evidence evidence_;
   FitKind kind_;
-  std::once_flag once_;
-  std::optional<Subspace<T>> made_;
+  std::atomic<const Subspace<T>*> made_{nullptr};
 };
 
 }  // namespace gasg21::bindings

@@ -5,7 +5,9 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <atomic>
 #include <gasg21/recovery/stream.hpp>
+#include <gasg21/saving/streams.hpp>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -13,10 +15,12 @@
 
 #include "any_rule.hpp"
 #include "array_view.hpp"
+#include "counters.hpp"
 #include "infinite.hpp"
 #include "prior.hpp"
 #include "py_subspace.hpp"
-#include "tracker_state.hpp"
+#include "saved.hpp"
+#include "turn_lock.hpp"
 #include "watch.hpp"
 
 namespace gasg21::bindings {
@@ -25,7 +29,6 @@ template <class T>
 class PyTracker {
  public:
   using Core = Tracker<T, AnyStep, AnyLoss, AnyMetric>;
-  static constexpr int schema = 6;  // of the pickled state; raise it when the fields change
 
   /// `range`: of the entries that a fit before the stream has seen.
   explicit PyTracker(Core core, EntryRange range = {})
@@ -41,17 +44,17 @@ class PyTracker {
         order.is_none() ? arma::regspace<arma::uvec>(0, view.n_cols - 1) : as_order(order);
     py::array_t<double> residuals(py::ssize_t(at.n_elem));
     double* next = residuals.mutable_data();
-    std::unique_lock<std::mutex> lock(mutex_, std::defer_lock);
-    Watch watch(std::move(progress), double(core_.n() * (core_.d() + 1)), &lock);
+    require_order(at, view.n_cols);
+    Watch watch(std::move(progress), double(core_.n() * (core_.d() + 1)), &lock_);
     {
       const py::gil_scoped_release nogil;
-      lock.lock();
-      for (uword j = 0; j < at.n_elem; ++j) note_unseen(view.sample(at[j]));
+      const LongTurn turn(lock_);
+      for (uword j = 0; j < at.n_elem && any_unseen_; ++j) note_unseen(view.sample(at[j]));
       run(core_, view, at, [&](const StepReport& report) {
         *next++ = report.residual;
+        note_seen();
         return watch.step(report);
       });
-      lock.unlock();
     }
     watch.finish();
     return residuals;
@@ -70,7 +73,9 @@ class PyTracker {
     if (first_infinite(values, nullptr, core_.n_features()) < core_.n_features()) return py::none();
     return py::float_(alone([&](Core& core) {
       note_unseen(DenseSample<T>{values, nullptr, nullptr, core.lift().get()});
-      return core.update(DenseSample<T>{values}).residual;
+      const double residual = core.update(DenseSample<T>{values}).residual;
+      note_seen();
+      return residual;
     }));
   }
 
@@ -128,26 +133,30 @@ class PyTracker {
   }
 
   bool is_lifted() const { return core_.lift() != nullptr; }
+  uword n_features() const { return core_.n_features(); }
 
-  std::uint64_t n_seen() {
-    return alone([](Core& core) { return core.counters().seen(); });
-  }
+  /// Vectors seen, without waiting for a loop that runs.
+  std::uint64_t n_seen() const { return seen_.load(std::memory_order_acquire); }
 
-  py::tuple get_state() {
+  saving::Struct fields() {
     EntryRange range;
     const auto state = alone([&](Core& core) {
       range = range_;
       return core.state();
     });
-    return py::make_tuple(schema, core_.loss().name(), pack<T>(state), to_tuple(range));
+    saving::Struct fields = saving::tracker_fields(state, core_.loss());
+    saving::WriteFields{fields}("range", range);
+    return fields;
   }
 
-  static std::unique_ptr<PyTracker> from_state(const py::tuple& t) {
-    require(t.size() == 4 && t[0].cast<int>() == schema,
-            "this pickle holds another version of a tracker's state");
-    return std::make_unique<PyTracker>(
-        Core(unpack<T>(t[2].cast<py::tuple>()), AnyLoss(t[1].cast<LossName>())),
-        as_range(t[3].cast<RangeTuple>()));
+  static std::unique_ptr<PyTracker> from_fields(const saving::Struct& fields) {
+    EntryRange range;
+    saving::ReadFields{fields}.later("range", range);
+    auto core = saving::read_tracker<Core>(fields);
+    require(range.low.n_elem == range.high.n_elem &&
+                (range.low.empty() || range.low.n_elem == core.n()),
+            "the range does not fit a basis of ", core.n(), " rows");
+    return std::make_unique<PyTracker>(std::move(core), std::move(range));
   }
 
  private:
@@ -161,9 +170,12 @@ class PyTracker {
   template <class Work>
   auto alone(Work&& work) {
     const py::gil_scoped_release nogil;
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<TurnLock> lock(lock_);
     return work(core_);
   }
+
+  /// With the lock, after each vector.
+  void note_seen() { seen_.store(core_.counters().seen(), std::memory_order_release); }
 
   /// Takes coordinates into the range that the fit had never observed. There are hardly ever any.
   template <class Sample>
@@ -179,7 +191,8 @@ class PyTracker {
   Core core_;
   EntryRange range_;  // empty = unknown
   bool any_unseen_ = arma::any(range_.low > range_.high);
-  std::mutex mutex_;
+  std::atomic<std::uint64_t> seen_{core_.counters().seen()};
+  TurnLock lock_;
 };
 
 }  // namespace gasg21::bindings

@@ -8,8 +8,9 @@
 #include <algorithm>
 #include <chrono>
 #include <gasg21/recovery/report.hpp>
-#include <mutex>
 #include <utility>
+
+#include "turn_lock.hpp"
 
 namespace gasg21::bindings {
 
@@ -17,11 +18,12 @@ namespace py = pybind11;
 
 class Watch {
  public:
-  /// `progress(done, level, eta)` is called with the vectors done since the last call, unless it is
-  /// None. `work` is the cost of one vector in multiply-adds: the clock is read about every 100 us.
-  /// A lock that the loop holds is released meanwhile, because a signal handler may want it.
-  explicit Watch(py::object progress = py::none(), double work = 1e5,
-                 std::unique_lock<std::mutex>* lock = nullptr)
+  /// `progress(done, level, eta)` is called with the vectors done since the last call, 0 in batch
+  /// work, unless it is None. What it raises stops the work. `work` is the cost of one vector in
+  /// multiply-adds: the clock is read about every 100 us. A lock that the loop holds is released
+  /// meanwhile, because a signal handler may want it, and passed on between two vectors to whoever
+  /// waits for it.
+  explicit Watch(py::object progress = py::none(), double work = 1e5, TurnLock* lock = nullptr)
       : progress_(std::move(progress)),
         stride_(uword(std::clamp(1e5 / work, 1.0, 1024.0))),
         lock_(lock) {}
@@ -31,6 +33,7 @@ class Watch {
     level_ = report.level;
     eta_ = report.eta;
     ++done_;
+    if (lock_) lock_->pass_on_if_wanted();
     return failed_ || (++since_look_ >= stride_ && look());
   }
 
@@ -62,14 +65,14 @@ class Watch {
       const py::gil_scoped_acquire gil;
       failed_ = PyErr_CheckSignals() != 0 || !report();
     }
-    if (lock_) lock_->lock();
+    if (lock_) lock_->lock_for_long();
     last_ = Clock::now();
     return failed_;
   }
 
   bool report() {
     const uword done = std::exchange(done_, 0);
-    if (progress_.is_none() || done == 0) return true;
+    if (progress_.is_none()) return true;
     PyObject* result = PyObject_CallFunction(progress_.ptr(), "nLd", Py_ssize_t(done),
                                              static_cast<long long>(level_), eta_);
     Py_XDECREF(result);
@@ -78,7 +81,7 @@ class Watch {
 
   py::object progress_;
   uword stride_;
-  std::unique_lock<std::mutex>* lock_;
+  TurnLock* lock_;
   uword done_ = 0, since_look_ = 0;
   std::int64_t level_ = 0;
   double eta_ = 0;

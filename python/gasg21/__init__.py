@@ -7,6 +7,7 @@ from gasg21._estimators.grasta import GRASTA
 from gasg21._estimators.grouse import GROUSE
 from gasg21._estimators.imputer import SubspaceImputer
 from gasg21._estimators.kgasg21 import KGASG21
+from gasg21._estimators.saving import load
 from gasg21._support.embedding import get_cmake_dir, get_include
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "exceptions",
     "get_cmake_dir",
     "get_include",
+    "load",
     "metrics",
     "step_size",
 ]

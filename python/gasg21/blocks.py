@@ -187,7 +187,10 @@ def _check_components(components: Array) -> Array:
             "it must be a 2-d array of dtype float64 or float32"
         )
         raise InvalidInputError(msg)
-    components = np.ascontiguousarray(components)
+    if not len(components):
+        msg = f"components has shape {components.shape}; it must have at least one row"
+        raise InvalidInputError(msg)
+    components = np.require(components, None, ["C", "A"])
     error = _core.orthonormality_error(components)
     if not error < 1e-3:
         msg = (

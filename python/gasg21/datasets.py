@@ -201,7 +201,7 @@ def load_faces(path: str | os.PathLike[str]) -> Bunch:
         background : ndarray of shape (n_images, height * width)
             Gray levels of the background images, as float64.
     """
-    with np.load(path) as archive:
+    with np.load(path, allow_pickle=False) as archive:
         missing = {"faces", "background"} - set(archive.files)
         if missing:
             msg = f"path={str(path)!r} must contain the arrays 'faces' and 'background'; missing: {sorted(missing)}"
@@ -214,7 +214,11 @@ def load_faces(path: str | os.PathLike[str]) -> Bunch:
 
 
 def _read_sequence(path: Path) -> Bunch:
-    content = scipy.io.loadmat(path)
+    # Two arrays of numbers, and nothing else of the file.
+    content = scipy.io.loadmat(path, variable_names=("x", "s"), chars_as_strings=True, struct_as_record=True)
+    if any(content[name].dtype.kind not in "fiu" for name in ("x", "s")):
+        msg = f"{path} must hold arrays of numbers in x and s"
+        raise InvalidInputError(msg)
     x = content["x"]  # homogeneous coordinates, (3, n_points, n_frames)
     motions, labels = np.unique(content["s"].ravel(), return_inverse=True)
     name = path.parent.name

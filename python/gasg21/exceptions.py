@@ -6,11 +6,19 @@ Bad input raises `InvalidInputError`, a `ValueError`. What scikit-learn's own va
 
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from gasg21._core import InvalidInputError, NumericalError
+from gasg21._core import InvalidInputError, ModelFormatError, NumericalError
 
-__all__ = ["ConvergenceWarning", "DataQualityWarning", "InvalidInputError", "NotFittedError", "NumericalError"]
+__all__ = [
+    "ConvergenceWarning",
+    "DataQualityWarning",
+    "InvalidInputError",
+    "ModelFormatError",
+    "NotFittedError",
+    "NumericalError",
+]
 
-InvalidInputError.__module__ = NumericalError.__module__ = __name__  # where users and pickles find them
+for _each in (InvalidInputError, ModelFormatError, NumericalError):
+    _each.__module__ = __name__  # where users and pickles find them
 
 
 class DataQualityWarning(ConvergenceWarning):  # type: ignore[misc]

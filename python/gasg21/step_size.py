@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gasg21._support.trees import stored
+
 __all__ = ["AdaptiveStep", "ConstantStep", "DiminishingStep", "GreedyStep", "MultiLevelStep"]
 
 
+@stored()
 @dataclass(frozen=True)
 class AdaptiveStep:
     """The paper's multi-level constant step (Algorithm 2).
@@ -46,6 +49,7 @@ class AdaptiveStep:
     max_level: int | None = None
 
 
+@stored()
 @dataclass(frozen=True)
 class DiminishingStep:
     """The classic ``eta0 / (1 + j)`` for the j-th vector, which the paper calls GASG21-DM.
@@ -60,6 +64,7 @@ class DiminishingStep:
     eta0: float | None = None
 
 
+@stored()
 @dataclass(frozen=True)
 class ConstantStep:
     """The same step for every vector.
@@ -73,6 +78,7 @@ class ConstantStep:
     eta0: float | None = None
 
 
+@stored()
 @dataclass(frozen=True)
 class MultiLevelStep:
     """The multi-level step as the authors of GRASTA coded it: GRASTA-ML in the paper's figures.
@@ -110,6 +116,7 @@ class MultiLevelStep:
     max_angle: float = 1.0
 
 
+@stored()
 @dataclass(frozen=True)
 class GreedyStep:
     """GROUSE's greedy step: each vector rotates the subspace until the subspace contains it.

@@ -384,8 +384,8 @@ def test_whitened_float32_and_bad_rows():
 def test_an_ensemble_goes_on_as_it_was_asked_to(union):
     model = KGASG21(4, 2, n_ensemble=3, random_state=0).fit(union.data)
     assert model.n_iter_ > 0
-    state = model._stream.__getstate__()
-    assert all(isinstance(tracker[9], _core.CovarianceScaling) for tracker in state[1])
+    state = _core.decode(model._stream.__getstate__(), objects=False)["object"]
+    assert [tracker["metric"]["type"] for tracker in state["trackers"]] == ["CovarianceScaling"] * 4
     with pytest.raises(InvalidInputError, match="greedy"):
         KGASG21(4, 2, n_ensemble=3, step_size="greedy").fit(union.data)
 

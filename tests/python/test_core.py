@@ -9,8 +9,19 @@ import scipy.sparse as sp
 import reference
 from gasg21 import _core
 from gasg21.datasets import make_low_rank
+from gasg21.exceptions import ModelFormatError
 
 N = 500
+
+
+def saved(thing):
+    """Return what a pickle of a compiled object holds."""
+    return _core.decode(thing.__getstate__(), objects=False)["object"]
+
+
+def without(fields, name):
+    """Return a state without one of its fields."""
+    return _core.encode({"object": {key: value for key, value in fields.items() if key != name}})
 
 
 def paper_problem(d, observed, seed):
@@ -107,7 +118,7 @@ def test_directions_without_spread_do_not_make_the_metric_singular():
     assert reference.largest_angle(expected, tracker.components().T) <= 1e-9
     for part in np.split(X[1:-4], 5):
         tracker.consume(part)
-        components, factor = tracker.components(), tracker.__getstate__()[2][9].__getstate__()[2].T
+        components, factor = tracker.components(), saved(tracker)["state"]["metric"]["factor"].T
         D, L = 1 / np.diag(factor), np.tril(factor, -1) + np.eye(4)
         pivots, mean = D, np.sum(L**2 * D) / 4
         assert 1e-12 * mean * (1 - 1e-12) <= pivots.min() <= 1e-9 * mean
@@ -117,11 +128,13 @@ def test_directions_without_spread_do_not_make_the_metric_singular():
 
 def test_a_metric_of_another_version_is_refused():
     metric = _core.CovarianceScaling()
-    with pytest.raises(ValueError, match="another version"):
-        _core.CovarianceScaling._from_state((0.998, np.eye(3), 1.0))
-    with pytest.raises(ValueError, match="not the state"):
-        _core.CovarianceScaling._from_state((3, 0.998, np.ones((3, 3)), 1.0, 1.0))
-    assert pickle.loads(pickle.dumps(metric)).__getstate__()[1] == 0.998
+    fields = saved(metric)
+    with pytest.raises(ModelFormatError, match="'weight' is missing"):
+        _core.CovarianceScaling._from_state(without(fields, "weight"))
+    wrong = {**fields, "factor": np.ones((3, 3)), "weight": 1.0, "trace": 1.0}
+    with pytest.raises(ModelFormatError, match="not the state"):
+        _core.CovarianceScaling._from_state(_core.encode({"object": wrong}))
+    assert saved(pickle.loads(pickle.dumps(metric)))["forgetting"] == 0.998
 
 
 @pytest.mark.parametrize("observed", [0.3, 1.0])
@@ -237,9 +250,10 @@ def test_a_pickled_stream_goes_on_bit_for_bit(kind, rule, loss):
 
 def test_a_foreign_pickle_is_refused():
     tracker = _core.Tracker64(10, 2, _core.AdaptiveStep(), 0)
-    state = tracker.__getstate__()
-    with pytest.raises(ValueError, match="another version"):
-        _core.Tracker64._from_state((999, *state[1:]))
+    with pytest.raises(ModelFormatError, match="'loss' is missing"):
+        _core.Tracker64._from_state(without(saved(tracker), "loss"))
+    with pytest.raises(ModelFormatError, match="holds a Tracker64, not a Tracker32"):
+        _core.Tracker32._from_state(tracker.__getstate__())
 
 
 @pytest.mark.parametrize(

@@ -217,4 +217,5 @@ def test_the_admm_constants_reach_the_core(corrupted):
     few = GRASTA(3, admm_max_iter=2, random_state=0).partial_fit(data)
     many = GRASTA(3, random_state=0).partial_fit(data)
     assert subspace_angle(few.components_, many.components_) > 1e-3
-    assert few._tracker.__getstate__()[1].__getstate__() == (1.8, 2, 1e-10)
+    loss = _core.decode(few._tracker.__getstate__(), objects=False)["object"]["loss"]
+    assert loss == {"type": "L1Loss", "rho": 1.8, "max_iter": 2, "tol": 1e-10}

@@ -7,6 +7,7 @@
 #include "gasg21/k_subspaces.hpp"
 #include "gasg21/loss.hpp"
 #include "gasg21/metric.hpp"
+#include "gasg21/model_file.hpp"
 #include "gasg21/polish/block_sums.hpp"
 #include "gasg21/recover.hpp"
 #include "gasg21/recover_union.hpp"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -25,6 +26,10 @@ _WORSE = 0.05
 _PASSES = 10
 # A robust fit of fewer samples per dimension, in more coordinates than samples, fits some of them exactly.
 _FEW = 8
+
+
+class _StoppedRun(Exception):
+    """Ends a run whose result nobody wants any more."""
 
 
 def join_runs(
@@ -66,9 +71,18 @@ def run_all(plan: UnionPlan, samples: Samples, n_runs: int) -> list[dict[str, An
     passes = min(plan.max_passes, _PASSES)
     run = dataclasses.replace(plan, n_threads=1, scaling=False, polish=False, max_passes=passes)
     plans = [dataclasses.replace(run, seed=int(seed)) for seed in seeds]
+    stop = threading.Event()
+
+    def go_on(*_: object) -> None:  # signals reach the main thread only; the core calls this in each run
+        if stop.is_set():
+            raise _StoppedRun
+
     pool = ThreadPoolExecutor(plan.n_threads)
     try:
-        runs = list(pool.map(lambda each: each.run(samples), plans))
+        runs = list(pool.map(lambda each: each.run(samples, go_on), plans))
+    except BaseException:
+        stop.set()
+        raise
     finally:
         pool.shutdown(cancel_futures=True)
     for run_found in runs:

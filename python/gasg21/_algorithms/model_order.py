@@ -15,6 +15,7 @@ from gasg21._algorithms.ensemble import some_of
 from gasg21._algorithms.principal import rotated, unit_rows
 from gasg21._algorithms.screening import Screening
 from gasg21._data.samples import Array, Samples
+from gasg21._support.trees import stored
 
 _MOST_CLUSTERS, _MOST_DIMENSIONS = 20, 10  # that are tried
 _CANDIDATES = 3  # per cluster that is tried
@@ -33,6 +34,7 @@ _STRUCTURED = 2.0
 RowsOf = Callable[[Samples, Array], Array]
 
 
+@stored(n_clusters=int | np.integer, n_components=tuple, drop_ratios=dict, agreement=dict, rule=str)
 class Selection(NamedTuple):
     """What was chosen, and why."""
 

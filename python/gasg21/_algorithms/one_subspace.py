@@ -9,8 +9,10 @@ import numpy as np
 from gasg21 import _core
 from gasg21._data.parameters import check_components, core_metric, core_rule, null_offset
 from gasg21._data.samples import Array
+from gasg21._support.trees import stored
 
 
+@stored(components=np.ndarray, mean=np.ndarray, estimated_angle=float, offset=float, n_threads=int)
 @dataclass(frozen=True)
 class OneSubspace:
     """A fitted subspace."""

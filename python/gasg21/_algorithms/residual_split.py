@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gasg21._data.samples import Array
+from gasg21._support.trees import stored
 
 # The larger residuals are those of outliers if their mean is this many standard deviations above that of the others,
 # and if they are a minority.
@@ -14,6 +15,7 @@ _APART, _MOST_OUTLIERS = 5.5, 0.5
 _STEPS, _SETTLED, _FEWEST = 200, 1e-6, 20
 
 
+@stored(cut=float)
 @dataclass(frozen=True)
 class ResidualSplit:
     """The residual above which samples are outliers; infinite if nothing sets some apart."""

@@ -11,10 +11,12 @@ from gasg21._algorithms.one_subspace import OneSubspace
 from gasg21._algorithms.principal import rotated, unit_rows
 from gasg21._algorithms.residual_split import split_residuals
 from gasg21._data.samples import Array
+from gasg21._support.trees import stored
 
 _PASSES = 4  # of the overall fit: outliers are far from any span, and it need not be exact
 
 
+@stored(overall=OneSubspace)
 @dataclass(frozen=True)
 class Screening:
     """A subspace that holds all clusters. It tells outliers, and fills in missing entries."""

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from gasg21._data.samples import Array, Samples
+from gasg21._support.trees import stored
 
 _EXAMINED = 20_000  # samples that the centre is taken from
 
 
+@stored(centre=np.ndarray, constant=float)
 @dataclass(frozen=True)
 class UnionLift:
     """A sample x becomes (x - centre, constant)."""

@@ -8,9 +8,11 @@ import numpy as np
 
 from gasg21._algorithms.screening import Screening
 from gasg21._data.samples import Array
+from gasg21._support.trees import stored
 from gasg21.exceptions import InvalidInputError
 
 
+@stored(screening=Screening | None, directions=np.ndarray, spread=np.ndarray)
 @dataclass(frozen=True)
 class Whitening:
     """The leading principal coordinates, divided by the square root of their singular values."""

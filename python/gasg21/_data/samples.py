@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -164,20 +163,6 @@ def one_as_row(X: Any, mask: Any) -> tuple[Any, Any]:
     return X, mask
 
 
-@contextmanager
-def unchanged_on_error(estimator: Any) -> Iterator[None]:
-    """Restore the attributes of the estimator if the block raises."""
-    before = dict(vars(estimator))
-    try:
-        yield
-    except BaseException:
-        now = vars(estimator)
-        now.update(before)  # never empty in between: another thread may be reading
-        for name in now.keys() - before.keys():
-            now.pop(name, None)
-        raise
-
-
 def _can_borrow(X: Array, dtype: np.dtype[Any]) -> bool:
     rows_contiguous = X.shape[1] <= 1 or X.strides[1] == X.itemsize
     return bool(X.dtype == dtype and X.flags.aligned and rows_contiguous and X.strides[0] % X.itemsize == 0)
@@ -194,7 +179,8 @@ def _canonical(X: Any, dtype: np.dtype[Any]) -> Any:
         X.sum_duplicates()
     with np.errstate(over="ignore"):
         data = np.require(X.data, dtype, ["C", "A"])
-    return type(X)((data, X.indices, X.indptr), shape=X.shape, copy=False)
+    indices, indptr = (np.require(each, None, ["C", "A"]) for each in (X.indices, X.indptr))
+    return type(X)((data, indices, indptr), shape=X.shape, copy=False)
 
 
 def _check_mask(mask: Any, X: Any) -> Array | None:

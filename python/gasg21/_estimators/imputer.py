@@ -12,9 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from gasg21._algorithms import held_out
 from gasg21._data.parameters import n_threads, seed_of
-from gasg21._data.samples import Array, Samples, TakesSamples, check_samples, unchanged_on_error
+from gasg21._data.samples import Array, Samples, TakesSamples, check_samples
 from gasg21._estimators.gasg21 import GASG21
+from gasg21._estimators.saving import Savable
 from gasg21._estimators.subspace import warn_of_unseen
+from gasg21._support.guarded import drafted, reads
 from gasg21.exceptions import ConvergenceWarning, InvalidInputError
 
 _CANDIDATES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 17, 20, 24, 29, 35, 42, 50)  # dimensions that "auto" tries
@@ -24,6 +26,7 @@ _FEWEST = 20  # samples from which "auto" can hold some out
 
 
 class SubspaceImputer(
+    Savable,
     TakesSamples,
     OneToOneFeatureMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
@@ -106,18 +109,23 @@ class SubspaceImputer(
         mask : bool array of the shape of X, optional
             True = observed.
         """
-        with unchanged_on_error(self):
-            samples = check_samples(self, X, mask, reset=True)
-            seed = seed_of(self.random_state)
-            self.scores_: dict[int, float] = {}
-            chosen = self.n_components
-            if isinstance(chosen, str) and chosen == "auto" and samples.n_samples >= _FEWEST:
-                chosen = self._choose(samples, seed)
-            self._model = self._fit_subspace(samples, chosen, seed)
-            self.components_, self.mean_ = self._model.components_, self._model.mean_
-            self.n_components_ = len(self.components_)
+        with drafted(self) as draft:
+            draft._fit(X, mask)
         return self
 
+    def _fit(self, X: Any, mask: Any) -> None:
+        """Fit a draft."""
+        samples = check_samples(self, X, mask, reset=True)
+        seed = seed_of(self.random_state)
+        self.scores_: dict[int, float] = {}
+        chosen = self.n_components
+        if isinstance(chosen, str) and chosen == "auto" and samples.n_samples >= _FEWEST:
+            chosen = self._choose(samples, seed)
+        self._model = self._fit_subspace(samples, chosen, seed)
+        self.components_, self.mean_ = self._model.components_, self._model.mean_
+        self.n_components_ = len(self.components_)
+
+    @reads
     def transform(self, X: Any, mask: Any = None) -> Array:
         """Return X, dense, with its missing entries filled in: see `GASG21.complete`.
 

@@ -14,13 +14,13 @@ from gasg21._algorithms.clusters import UnionPlan, assign, is_near
 from gasg21._algorithms.default_union import DefaultUnion, recover_default, spectral_start
 from gasg21._algorithms.doubts import doubt_of
 from gasg21._algorithms.ensemble import fit_members, join_runs
-from gasg21._algorithms.model_order import as_record, dimensions_of
+from gasg21._algorithms.model_order import Selection, as_record, dimensions_of
 from gasg21._algorithms.residual_split import ResidualSplit, split_residuals
 from gasg21._algorithms.screening import Screening
 from gasg21._algorithms.union_lift import UnionLift
 from gasg21._algorithms.whitening import Whitening
 from gasg21._data.parameters import check_integer, n_threads, progress_bar, seed_of
-from gasg21._data.samples import Array, Samples, check_samples, one_as_row, unchanged_on_error
+from gasg21._data.samples import Array, Samples, check_samples, one_as_row
 from gasg21._estimators.union import (
     Coordinates,
     PublishedUnion,
@@ -30,8 +30,9 @@ from gasg21._estimators.union import (
     finite_rows,
 )
 from gasg21._estimators.union_parameters import UnionParameters, is_auto
+from gasg21._support.guarded import drafted, snapshot
 from gasg21._support.progress import Progress
-from gasg21.exceptions import ConvergenceWarning, InvalidInputError
+from gasg21.exceptions import ConvergenceWarning, InvalidInputError, ModelFormatError
 from gasg21.step_size import StepSize
 
 _DEVIATIONS = 5.0  # above the typical residual, that a member may lie among outliers
@@ -251,41 +252,13 @@ class KGASG21(UnionMixin, UnionParameters):
             ``status_ = "interrupted"``; before, and in an ensemble, it leaves everything as it was.
         """
         began = time.perf_counter()
-        with unchanged_on_error(self):
-            samples = self._check_fit(X, mask)
-            lift = UnionLift.of(samples) if self.center else None
-            lifted = Coordinates(lift).lifted(samples)
-            self._selection = self._choose_order(lifted, samples.n_features)
-            with progress_bar(self, samples.n_samples, None if self.polish else self.max_passes) as progress:
-                union, plan = self._find_in_order(lifted, samples.n_features, progress)
-            found, interrupt = union.found, union.found["interrupt"]
-            if interrupt is not None and not isinstance(interrupt, KeyboardInterrupt):
-                raise interrupt
-            self._stream = found["stream"]
-            published = self._snapshot(union, Coordinates(lift, union.whitening), samples.dtype)
-            working = published.coordinates.working(lifted)
-            batch, settled = working.whole(), found["status"] in ("converged", "noise_floor")
-            self._stream.follow_after_fit(batch.payload, batch.mask, plan.following(), settled)
-            labels, residuals = assign(published.bases, working, plan.n_threads)
-            if interrupt is None:
-                good = is_near(published.bases, labels, residuals, working)
-                if union.left_out is not None:
-                    good &= ~union.left_out
-                self._refit_original(published, samples, lifted, np.where(good, labels, -1), plan, found)
-                self._doubt(union, published, lifted, plan)
-            published = published._replace(split=self._split(published, labels, residuals, lifted, working))
-            rejected = self._rejected(labels, residuals, lifted, working, published)
-            spent = time.perf_counter() - began
-            timings = found["timings"]
-            timings["refine"] = spent - timings["seed"] - timings["select"]
-            record = None if self._selection is None else as_record(self._selection)
-            report = UnionReport(
-                found["history"], found["status"], found["estimated_angles"], timings, union.agreement, record
-            )
-            self._published = published._replace(labels=rejected, report=report)
+        with drafted(self) as draft:
+            interrupt = draft._fit(X, mask, began)
         if interrupt is not None:
             raise interrupt
-        self._warn_unless_converged(report)
+        assert draft._published is not None
+        assert draft._published.report is not None
+        self._warn_unless_converged(draft._published.report)
         return self
 
     def partial_fit(self, X: Any, y: None = None, mask: Any = None) -> KGASG21:
@@ -295,32 +268,68 @@ class KGASG21(UnionMixin, UnionParameters):
         cluster and dimension); later calls continue. It makes one run, whatever `n_ensemble` is. ``labels_`` and
         ``residuals_`` are those of the samples of this call, before each of them moved its subspace.
         """
-        interrupt: KeyboardInterrupt | None = None
-        with unchanged_on_error(self):
-            lifted, working, before = self._start_or_continue(*one_as_row(X, mask))
-            assert self._stream is not None
-            batch, bases = working.whole(), self._stream.subspaces()
-            found: tuple[Array, Array] | None = None
-            with progress_bar(self, lifted.n_samples, 1) as progress:
-                try:
-                    found = self._stream.consume(batch.payload, batch.mask, None, progress)
-                except KeyboardInterrupt as caught:  # the stream stands between two vectors
-                    interrupt = caught
-            published = before._replace(
-                subspaces=_original(self._stream.subspaces(), before.coordinates.whitening),
-                bases=self._stream.subspaces(),
-                counters=self._stream.counters(),
-                labels=None,
-                residuals=None,
-            )
-            _keep_unmoved(bases, before.subspaces, published)
-            if found is not None:
-                labels = self._rejected(*found, lifted, working, published)
-                published = published._replace(labels=labels, residuals=found[1])
-            self._published = published._replace(stream=UnionStreamReport(*self._stream.following()))
-        if interrupt is not None:
-            raise interrupt
+        with drafted(self) as draft:
+            stopped = draft._partial_fit(X, mask)
+        if stopped is not None:
+            raise stopped
         return self
+
+    def _fit(self, X: Any, mask: Any, began: float) -> KeyboardInterrupt | None:
+        """Fit a draft. Returns what interrupted it."""
+        samples = self._check_fit(X, mask)
+        lift = UnionLift.of(samples) if self.center else None
+        lifted = Coordinates(lift).lifted(samples)
+        self._selection = self._choose_order(lifted, samples.n_features)
+        with progress_bar(self, samples.n_samples, None if self.polish else self.max_passes) as progress:
+            union, plan = self._find_in_order(lifted, samples.n_features, progress)
+        found = union.found
+        interrupt: KeyboardInterrupt | None = found["interrupt"]
+        if interrupt is not None and not isinstance(interrupt, KeyboardInterrupt):
+            raise interrupt
+        self._stream = found["stream"]
+        published = self._snapshot(union, Coordinates(lift, union.whitening), samples.dtype)
+        working = published.coordinates.working(lifted)
+        batch, settled = working.whole(), found["status"] in ("converged", "noise_floor")
+        self._stream.follow_after_fit(batch.payload, batch.mask, plan.following(), settled)
+        labels, residuals = assign(published.bases, working, plan.n_threads)
+        if interrupt is None:
+            good = is_near(published.bases, labels, residuals, working)
+            if union.left_out is not None:
+                good &= ~union.left_out
+            self._refit_original(published, samples, lifted, np.where(good, labels, -1), plan, found)
+            self._doubt(union, published, lifted, plan)
+        published = published._replace(split=self._split(published, labels, residuals, lifted, working))
+        rejected = self._rejected(labels, residuals, lifted, working, published)
+        self._published = published._replace(labels=rejected, report=self._report(union, began))
+        return interrupt
+
+    def _report(self, union: DefaultUnion, began: float) -> UnionReport:
+        found, spent = union.found, time.perf_counter() - began
+        timings = found["timings"]
+        timings["refine"] = spent - timings["seed"] - timings["select"]
+        record = None if self._selection is None else as_record(self._selection)
+        return UnionReport(
+            found["history"], found["status"], found["estimated_angles"], timings, union.agreement, record
+        )
+
+    def _partial_fit(self, X: Any, mask: Any) -> BaseException | None:
+        """Update a draft. Returns what stopped it between two vectors."""
+        stopped: BaseException | None = None
+        lifted, working, before = self._start_or_continue(*one_as_row(X, mask))
+        assert self._stream is not None
+        batch, bases = working.whole(), self._stream.subspaces()
+        found: tuple[Array, Array] | None = None
+        with progress_bar(self, lifted.n_samples, 1) as progress:
+            try:
+                found = self._stream.consume(batch.payload, batch.mask, None, progress)
+            except BaseException as caught:  # the stream stands between two vectors
+                stopped = caught
+        published = _moved(before, bases, self._stream)._replace(labels=None, residuals=None)
+        if found is not None:
+            labels = self._rejected(*found, lifted, working, published)
+            published = published._replace(labels=labels, residuals=found[1])
+        self._published = published._replace(stream=UnionStreamReport(*self._stream.following()))
+        return stopped
 
     def fit_predict(self, X: Any, y: None = None, mask: Any = None) -> Array:
         """Find the subspaces and return the labels of the samples."""
@@ -508,6 +517,50 @@ class KGASG21(UnionMixin, UnionParameters):
         }[status]
         warnings.warn(said, ConvergenceWarning, stacklevel=3)
 
+    # ---- saving
+
+    def _frozen(self) -> KGASG21:
+        frozen = snapshot(self)
+        if frozen._stream is None or frozen._published is None:
+            return frozen
+        before = frozen._published
+        frozen._stream = type(frozen._stream)._from_state(frozen._stream.__getstate__())  # others may move it
+        if before.counters != frozen._stream.counters() and not _same(before.bases, frozen._stream.subspaces()):
+            frozen._published = _moved(before, before.bases, frozen._stream)
+        return frozen
+
+    @classmethod
+    def _check_attributes(cls, attributes: dict[str, Any]) -> None:
+        stream, published = attributes.get("_stream"), attributes.get("_published")
+        good = isinstance(published, PublishedUnion | None) and isinstance(
+            stream, _core.KSubspaces64 | _core.KSubspaces32 | None
+        )
+        if not good or (stream is None) != (published is None):
+            msg = "there is no stream, or no subspaces"
+            raise ModelFormatError(msg)
+        if not isinstance(attributes.get("_selection"), Selection | None):
+            msg = "the choice of the number of clusters is not one"
+            raise ModelFormatError(msg)
+        if published is not None and stream is not None:
+            n, bases = attributes["n_features_in_"], [U.shape for U in stream.subspaces()]
+            columns = published.coordinates.n_columns(n)
+            fits = [U.shape for U in published.subspaces] == [(d, columns) for d, _ in bases]
+            if not fits or [U.shape for U in published.bases] != bases or not published.coordinates.suit(n):
+                msg = "the stream and the subspaces do not belong together"
+                raise ModelFormatError(msg)
+
+    @classmethod
+    def _from_stream(cls, stream: Any) -> KGASG21:
+        bases = stream.subspaces()
+        model = cls(len(bases), [len(U) for U in bases])
+        model._stream, model.n_features_in_ = stream, bases[0].shape[1]
+        model._published = PublishedUnion(list(bases), bases, Coordinates(), stream.counters(), bases[0].dtype)
+        return model
+
+
+def _same(some: list[Array], others: list[Array]) -> bool:
+    return all(np.array_equal(a, b) for a, b in zip(some, others, strict=True))
+
 
 def _original(bases: list[Array], whitening: Whitening | None) -> list[Array]:
     """Return subspaces of the working coordinates in those of the (lifted) data."""
@@ -530,8 +583,14 @@ def _screened(lifted: Samples, plan: UnionPlan) -> Samples:
     return lifted.subset(np.flatnonzero(kept)) if kept.sum() >= len(plan.dimensions) else lifted
 
 
-def _keep_unmoved(bases: list[Array], subspaces: list[Array], after: PublishedUnion) -> None:
-    """Keep subspaces whose bases in the stream have not moved: they may be better than those mapped back."""
-    for k, (old, new) in enumerate(zip(bases, after.bases, strict=True)):
+def _moved(before: PublishedUnion, bases: list[Array], stream: _core.KSubspaces) -> PublishedUnion:
+    """Return what is published once the stream has moved on from `bases`.
+
+    Subspaces whose bases have not moved are kept: they may be better than those mapped back.
+    """
+    now = stream.subspaces()
+    subspaces = _original(now, before.coordinates.whitening)
+    for k, (old, new) in enumerate(zip(bases, now, strict=True)):
         if np.array_equal(old, new):
-            after.subspaces[k] = subspaces[k]
+            subspaces[k] = before.subspaces[k]
+    return before._replace(subspaces=subspaces, bases=now, counters=stream.counters())

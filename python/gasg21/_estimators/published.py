@@ -7,7 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gasg21._support.trees import stored
 
+
+@stored(status=str, changes=list)
 class StreamReport(NamedTuple):
     """How a stream fares."""
 

@@ -6,7 +6,7 @@ import operator
 import warnings
 from collections import deque
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -27,15 +27,17 @@ from gasg21._data.parameters import (
     seed_of,
     step_adapts,
 )
-from gasg21._data.samples import Array, Batch, Samples, check_samples, one_as_row, unchanged_on_error
+from gasg21._data.samples import Array, Batch, Samples, check_samples, one_as_row
 from gasg21._estimators.published import StreamReport, listed
 from gasg21._estimators.subspace import FitReport, Published, PublishedSubspace
+from gasg21._support.guarded import drafted, snapshot
 from gasg21._support.progress import Progress
-from gasg21.exceptions import ConvergenceWarning, DataQualityWarning, InvalidInputError
+from gasg21.exceptions import ConvergenceWarning, DataQualityWarning, InvalidInputError, ModelFormatError
 from gasg21.step_size import StepSize
 
 _FEWEST_TO_CENTER = 20  # samples that a centre is estimated from
 _DOMINATES = 2.0  # an offset of more than this many spreads
+Self = TypeVar("Self", bound="StreamingSubspace")
 _RECENT = 2048  # residuals of a stream that a numeric contamination is taken from
 _ADVICE = {
     "max_passes": "Raise max_passes; if that does not help, n_components may be too small.",
@@ -113,29 +115,14 @@ class StreamingSubspace(PublishedSubspace):
             Ctrl-C raises KeyboardInterrupt and leaves the subspace reached so far, with
             ``status_ = "interrupted"``.
         """
-        with unchanged_on_error(self):
-            self._check_parameters()
-            samples = check_samples(self, X, mask, reset=True)
-            batch, seed = samples.whole(), seed_of(self.random_state)
-            d = self._dimension(samples, batch, seed)
-            with progress_bar(self, samples.n_samples, None if self.polish else self.max_passes) as progress:
-                found = self._recover(samples, batch, d, seed, progress)
-            interrupt = found["interrupt"]
-            if interrupt is not None and not isinstance(interrupt, KeyboardInterrupt):
-                raise interrupt
-            report = FitReport(found["history"], found["status"], found["estimated_angle"])
-            published = self._snapshot(found["tracker"], report, found["subspace"])
-            recent = deque[float](maxlen=_RECENT)
-            if interrupt is None and not self._auto_offset():
-                scores = _finite(-self._residuals(samples, telling=True, subspace=published.subspace))
-                recent.extend(scores[-_RECENT:])
-                published = self._with_offset(published, scores)
-            self._tracker, self._recent, self._row_parameters = found["tracker"], recent, None
-            self._last_residuals = None
-            self._report, self._published, self._pending = report, published, []
+        with drafted(self) as draft:
+            interrupt, samples, batch, doubts = draft._fit(X, mask)
+        published = draft._published
+        assert published is not None
+        assert published.report is not None
         if interrupt is not None:
             raise interrupt
-        self._warn_unless_converged(report, published.subspace.n_components, found["doubts"])
+        self._warn_unless_converged(published.report, published.subspace.n_components, doubts)
         self._warn_of_offset(samples, batch)
         return self
 
@@ -158,35 +145,62 @@ class StreamingSubspace(PublishedSubspace):
         if mask is None and self._row_parameters == _row_parameters(self):
             residual = self._tracker.consume_row(X)  # type: ignore[union-attr]
             if residual is not None:
-                self._recent.append(-residual)
+                self._recent.append(-residual)  # the next reader publishes: that takes longer than the update
                 self._last_residuals = residual
-                self._published = None  # the next reader publishes: that takes longer than the update
                 return self
-        interrupt: KeyboardInterrupt | None = None
-        with unchanged_on_error(self):
-            self._check_parameters()
-            first = self._tracker is None
-            reset, dtype = first and not self._pending, None if first else self._model_dtype()
-            samples = check_samples(self, *one_as_row(X, mask), reset=reset, dtype=dtype)
-            if first:
-                if self.center and not self._is_enough(samples):
-                    return self
-                samples = self._with_pending(samples)
-                self._start_stream(samples)
-            else:
-                self._check_same_components()
-            with progress_bar(self, samples.n_samples, 1) as progress:
-                try:
-                    self._consume(samples, progress)
-                except KeyboardInterrupt as caught:  # the tracker stands between two vectors
-                    interrupt = caught
-            assert self._tracker is not None
-            self._published = self._with_offset(self._snapshot(self._tracker, self._report), np.asarray(self._recent))
-            fast = self._auto_offset() and not self.verbose and not hasattr(self, "feature_names_in_")
-            self._row_parameters = _row_parameters(self) if fast else None
+        with drafted(self) as draft:
+            interrupt = draft._partial_fit(X, mask)
         if interrupt is not None:
             raise interrupt
         return self
+
+    def _fit(self, X: Any, mask: Any) -> tuple[KeyboardInterrupt | None, Samples, Batch, dict[str, Any]]:
+        """Fit a draft. Returns what interrupted it, the samples, and the doubts about the result."""
+        self._check_parameters()
+        samples = check_samples(self, X, mask, reset=True)
+        batch, seed = samples.whole(), seed_of(self.random_state)
+        d = self._dimension(samples, batch, seed)
+        with progress_bar(self, samples.n_samples, None if self.polish else self.max_passes) as progress:
+            found = self._recover(samples, batch, d, seed, progress)
+        interrupt = found["interrupt"]
+        if interrupt is not None and not isinstance(interrupt, KeyboardInterrupt):
+            raise interrupt
+        report = FitReport(found["history"], found["status"], found["estimated_angle"])
+        published = self._snapshot(found["tracker"], report, found["subspace"])
+        recent = deque[float](maxlen=_RECENT)
+        if interrupt is None and not self._auto_offset():
+            scores = _finite(-self._residuals(samples, telling=True, subspace=published.subspace))
+            recent.extend(scores[-_RECENT:])
+            published = self._with_offset(published, scores)
+        self._tracker, self._recent, self._row_parameters = found["tracker"], recent, None
+        self._last_residuals = None
+        self._report, self._published, self._pending = report, published, []
+        return interrupt, samples, batch, found["doubts"]
+
+    def _partial_fit(self, X: Any, mask: Any) -> BaseException | None:
+        """Update a draft. Returns what stopped it between two vectors."""
+        self._check_parameters()
+        first = self._tracker is None
+        reset, dtype = first and not self._pending, None if first else self._model_dtype()
+        samples = check_samples(self, *one_as_row(X, mask), reset=reset, dtype=dtype)
+        if first:
+            if self.center and not self._is_enough(samples):
+                return None
+            samples = self._with_pending(samples)
+            self._start_stream(samples)
+        else:
+            self._check_same_components()
+        stopped: BaseException | None = None
+        with progress_bar(self, samples.n_samples, 1) as progress:
+            try:
+                self._consume(samples, progress)
+            except BaseException as caught:  # the vectors before it count: the tracker stands between two vectors
+                stopped = caught
+        assert self._tracker is not None
+        self._published = self._publish()
+        fast = self._auto_offset() and not self.verbose and not hasattr(self, "feature_names_in_")
+        self._row_parameters = _row_parameters(self) if fast else None
+        return stopped
 
     def _recover(self, samples: Samples, batch: Batch, d: int, seed: int, progress: Progress | None) -> dict[str, Any]:
         working = self._working_dimension(d, samples.n_features)
@@ -356,10 +370,59 @@ class StreamingSubspace(PublishedSubspace):
             more = f": {waiting} samples wait for more, which center=True needs to start" if waiting else ""
             msg = f"this {type(self).__name__} has not been fitted{more}"
             raise AttributeError(msg)
-        while True:
-            published = self._published = self._snapshot(self._tracker, self._report)
-            if published.counters["n_seen"] == self._tracker.n_seen:  # else another thread went on meanwhile
-                return published
+        return self._with_offset(self._snapshot(self._tracker, self._report), np.asarray(self._recent.copy()))
+
+    # ---- saving
+
+    _transient = ("_row_parameters",)
+
+    def _frozen(self: Self) -> Self:
+        frozen = snapshot(self)
+        if frozen._tracker is not None:  # which other threads may move
+            frozen._tracker = type(frozen._tracker)._from_state(frozen._tracker.__getstate__())
+            frozen._recent = frozen._recent.copy()
+            frozen._published = frozen._current()
+        return frozen
+
+    def _is_started(self) -> bool:
+        return bool(self._pending)
+
+    @classmethod
+    def _check_attributes(cls, attributes: dict[str, Any]) -> None:
+        kinds = {
+            "_tracker": _core.Tracker64 | _core.Tracker32 | None,
+            "_published": Published | None,
+            "_report": FitReport | None,
+            "_recent": deque,
+            "_pending": list,
+            "n_features_in_": int,
+        }
+        for name, kind in kinds.items():
+            if name in attributes and not isinstance(attributes[name], kind):
+                msg = f"{name} is a {type(attributes[name]).__name__}"
+                raise ModelFormatError(msg)
+        tracker, published = attributes.get("_tracker"), attributes.get("_published")
+        if tracker is not None and (
+            published is None
+            or tracker.n_features != published.subspace.n_features
+            or tracker.n_features != attributes.get("n_features_in_")
+        ):
+            msg = "the tracker and the subspace do not belong together"
+            raise ModelFormatError(msg)
+
+    @classmethod
+    def _from_stream(cls: type[Self], stream: Any) -> Self:
+        said = _core.decode(stream.__getstate__(), objects=False)["object"]
+        scaled = said["state"]["metric"]["type"] == "CovarianceScaling"
+        n_components = stream.published()[0].n_components
+        parameters: dict[str, Any] = (
+            {"scaling": scaled, "polish": scaled} if "scaling" in cls._get_param_names() else {}
+        )
+        loss = {f"admm_{name}": said["loss"][name] for name in ("rho", "max_iter", "tol") if name in said["loss"]}
+        model = cls(n_components, center=stream.is_lifted, replay=stream.replay, **parameters, **loss)
+        model._tracker, model.n_features_in_, model._recent = stream, stream.n_features, deque(maxlen=_RECENT)
+        model._published = model._publish()
+        return model
 
     def _snapshot(
         self, tracker: _core.Tracker, report: FitReport | None, subspace: _core.Subspace | None = None

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,10 +19,14 @@ from gasg21._algorithms import held_out
 from gasg21._data.parameters import n_threads, null_offset
 from gasg21._data.samples import Array, Batch, Samples, TakesSamples, check_samples
 from gasg21._estimators.published import PublishedAttributes, StreamReport, listed
+from gasg21._estimators.saving import Savable
+from gasg21._support.guarded import reads
+from gasg21._support.trees import stored
 from gasg21.exceptions import DataQualityWarning, InvalidInputError
 
 
 class SubspaceMixin(
+    Savable,
     TakesSamples,
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
@@ -40,6 +44,7 @@ class SubspaceMixin(
     def fit(self, X: Any, y: None = None, mask: Any = None) -> SubspaceMixin:
         """Fit the subspace."""
 
+    @reads
     def transform(self, X: Any, mask: Any = None) -> Array:
         """Weights of each sample in the basis, by least squares on its observed entries.
 
@@ -61,6 +66,7 @@ class SubspaceMixin(
         """Fit the subspace and return the weights of the samples."""
         return self.fit(X, y, mask=mask).transform(X, mask=mask)
 
+    @reads
     def inverse_transform(self, W: Any) -> Array:
         """Return the samples with the given weights, ``W @ components_ + mean_``, shape (n_samples, n_features)."""
         check_is_fitted(self)
@@ -71,6 +77,7 @@ class SubspaceMixin(
             raise InvalidInputError(msg)
         return np.asarray(W @ components + self._mean())
 
+    @reads
     def complete(self, X: Any, mask: Any = None) -> Array:
         """Return X with its missing entries filled in from the subspace; observed entries are kept.
 
@@ -94,6 +101,7 @@ class SubspaceMixin(
             out[batch.rows] = np.where(observed, kept, filled)
         return out
 
+    @reads
     def score_samples(self, X: Any, mask: Any = None) -> Array:
         """Minus the residual of each unit-norm sample: 0 lies in the subspace, -1 is orthogonal to it.
 
@@ -101,6 +109,7 @@ class SubspaceMixin(
         """
         return -self._residuals(self._check_new(X, mask), telling=False)
 
+    @reads
     def decision_function(self, X: Any, mask: Any = None) -> Array:
         """``score_samples(X) - offset_``: below 0 is an outlier.
 
@@ -108,6 +117,7 @@ class SubspaceMixin(
         """
         return -self._residuals(self._check_new(X, mask), telling=True) - self.offset_
 
+    @reads
     def predict(self, X: Any, mask: Any = None) -> Array:
         """+1 for inliers; -1 for outliers and for samples that say nothing (all zero, too few entries observed)."""
         with np.errstate(invalid="ignore"):
@@ -162,9 +172,10 @@ def warn_of_unseen(estimator: Any, subspace: _core.Subspace) -> None:
     if len(unseen):
         names = listed(unseen, getattr(estimator, "feature_names_in_", None))
         msg = f"no sample of the fit observes these features, so their missing entries stay NaN: {names}"
-        warnings.warn(msg, DataQualityWarning, stacklevel=3)
+        warnings.warn(msg, DataQualityWarning, stacklevel=4)
 
 
+@stored(history=list, status=str, estimated_angle=float)
 class FitReport(NamedTuple):
     """How the last `fit` went."""
 
@@ -173,6 +184,7 @@ class FitReport(NamedTuple):
     estimated_angle: float
 
 
+@stored(subspace=(_core.Subspace64, _core.Subspace32), counters=dict, step_size=float, level=int)
 @dataclass(frozen=True)
 class Published:
     """What a subspace on the compiled core publishes, all of the same moment."""
@@ -239,7 +251,7 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
     """A subspace whose fitted attributes are read from one immutable object, which is swapped at once."""
 
     _tracker: _core.Tracker | None = None  # None: not fitted
-    _published: Published | None = None  # None: not fitted, or vectors came since the last look
+    _published: Published | None = None  # by `fit` or `partial_fit`; the stream may have gone on since
     _report: FitReport | None = None  # of the last `fit`; readers see the one in `_published`
 
     @abstractmethod
@@ -247,7 +259,21 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
         """Publish the current state; raise AttributeError if there is none."""
 
     def _current(self) -> Published:
-        return self._published or self._publish()
+        state = vars(self)  # one object, which a commit replaces: tracker and publication belong together
+        tracker: _core.Tracker | None = state.get("_tracker")
+        published: Published | None = state.get("_published")
+        if tracker is None:
+            return self._publish()
+        if published is not None and published.counters["n_seen"] == tracker.n_seen:
+            return published
+        keeper = self._origin or self
+        if keeper._latest is not None:
+            known, latest = keeper._latest
+            if known is tracker and latest.counters["n_seen"] == tracker.n_seen:
+                return cast(Published, latest)
+        latest = self._publish()
+        keeper._latest = tracker, latest
+        return latest
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._tracker is not None
@@ -259,6 +285,7 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
         check_is_fitted(self)
         return check_samples(self, X, mask, reset=False, dtype=self._model_dtype())
 
+    @reads
     def decision_function(self, X: Any, mask: Any = None) -> Array:
         """How far each sample is from being an outlier: below 0 is an outlier. `predict` is its sign.
 
@@ -274,6 +301,7 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
             return -self._residuals(samples, telling=True) - now.offset
         return self._margins(samples, now.subspace)
 
+    @reads
     def predict(self, X: Any, mask: Any = None) -> Array:
         """+1 for inliers; -1 for outliers and for samples that say nothing (all zero, too few entries observed).
 
@@ -283,9 +311,10 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
         labels = super().predict(X, mask)
         doubt = self._current().doubt_about_decisions()
         if doubt is not None:
-            warnings.warn(doubt, DataQualityWarning, stacklevel=2)
+            warnings.warn(doubt, DataQualityWarning, stacklevel=3)
         return labels
 
+    @reads
     def distances(self, X: Any, mask: Any = None) -> Array:
         """Two robust distances of each sample: within the subspace, and to it. The axes of the outlier map.
 
@@ -300,6 +329,7 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
         samples, subspace, threads = self._check_new(X, mask), self._current().subspace, n_threads(self.n_jobs)
         return _each_batch(samples, lambda batch: subspace.distances(batch.payload, batch.mask, threads))
 
+    @reads
     def complete(self, X: Any, mask: Any = None) -> Array:
         """Return X with its missing entries filled in; observed entries are kept.
 
@@ -322,6 +352,7 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
         warn_of_unseen(self, now.subspace)
         return out
 
+    @reads
     def score(self, X: Any, y: None = None, mask: Any = None) -> float:
         """How well entries are predicted from the others: 1 is perfect, 0 as good as the medians of the features.
 

@@ -18,6 +18,9 @@ from gasg21._algorithms.whitening import Whitening
 from gasg21._data.parameters import n_threads
 from gasg21._data.samples import Array, Samples, TakesSamples, check_samples
 from gasg21._estimators.published import PublishedAttributes
+from gasg21._estimators.saving import Savable
+from gasg21._support.guarded import reads
+from gasg21._support.trees import stored
 
 T = TypeVar("T")
 
@@ -25,6 +28,14 @@ T = TypeVar("T")
 _SMALL = 0.1
 
 
+@stored(
+    history=list,
+    status=str,
+    estimated_angles=np.ndarray,
+    timings=dict,
+    agreement=float | None,
+    selection=dict | None,
+)
 class UnionReport(NamedTuple):
     """How the last `fit` went."""
 
@@ -36,11 +47,24 @@ class UnionReport(NamedTuple):
     selection: dict[str, Any] | None = None  # how n_clusters and n_components were chosen
 
 
+@stored(lift=UnionLift | None, whitening=Whitening | None)
 class Coordinates(NamedTuple):
     """From the data's own coordinates to those in which the clusters are found."""
 
     lift: UnionLift | None = None
     whitening: Whitening | None = None
+
+    def n_columns(self, n_features: int) -> int:
+        """Return the number of columns of the subspaces: those of the data, and one more if they are lifted."""
+        return n_features + int(self.lift is not None)
+
+    def suit(self, n_features: int) -> bool:
+        """Whether they are those of data with so many features."""
+        good = self.lift is None or self.lift.centre.shape == (n_features,)
+        if self.whitening is None:
+            return good
+        spread, directions = self.whitening.spread, self.whitening.directions
+        return good and spread.ndim == 1 and directions.shape == (len(spread), self.n_columns(n_features))
 
     def lifted(self, samples: Samples) -> Samples:
         """Return the samples in the coordinates of the subspaces: those of the data, or lifted ones."""
@@ -53,6 +77,7 @@ class Coordinates(NamedTuple):
         return Samples(self.whitening.apply(finite_rows(lifted)), None, np.dtype(np.float64))
 
 
+@stored(status=str, statuses=list, cluster_changes=list)
 class UnionStreamReport(NamedTuple):
     """How a stream fares, and each of its subspaces."""
 
@@ -66,6 +91,18 @@ class UnionStreamReport(NamedTuple):
         return sorted(itertools.chain.from_iterable(self.cluster_changes))
 
 
+@stored(
+    subspaces=list,
+    bases=list,
+    coordinates=Coordinates,
+    counters=dict,
+    dtype=np.dtype,
+    split=ResidualSplit,
+    labels=np.ndarray | None,
+    residuals=np.ndarray | None,
+    report=UnionReport | None,
+    stream=UnionStreamReport | None,
+)
 class PublishedUnion(NamedTuple):
     """What a union of subspaces publishes, all of the same moment."""
 
@@ -82,6 +119,7 @@ class PublishedUnion(NamedTuple):
 
 
 class UnionMixin(
+    Savable,
     PublishedAttributes,
     TakesSamples,
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
@@ -96,11 +134,13 @@ class UnionMixin(
     n_jobs: int | None
     _published: PublishedUnion | None = None
 
+    @reads
     def predict(self, X: Any, mask: Any = None) -> Array:
         """Label of the nearest subspace; -1 where too few entries are observed, or for rejected outliers."""
         lifted, working, published = self._located(X, mask)
         return self._rejected(*self._assign(working, published), lifted, working, published)
 
+    @reads
     def transform(self, X: Any, mask: Any = None) -> Array:
         """Residual of each unit-norm sample in each subspace, (n_samples, n_clusters), in [0, 1].
 
@@ -110,11 +150,13 @@ class UnionMixin(
         _, working, published = self._located(X, mask)
         return self._residuals(published.bases, working)
 
+    @reads
     def score_samples(self, X: Any, mask: Any = None) -> Array:
         """Minus the residual of each unit-norm sample in the nearest subspace: 0 is perfect, -1 is orthogonal."""
         _, working, published = self._located(X, mask)
         return -self._assign(working, published)[1]
 
+    @reads
     def score(self, X: Any, y: None = None, mask: Any = None) -> float:
         """Return how well entries are predicted from the others of their samples; larger is better, 1 is perfect.
 
@@ -125,6 +167,7 @@ class UnionMixin(
         labels = self._assign(working, published)[0]
         return held_out.union_score(published.subspaces, lifted, labels, n_threads(self.n_jobs))
 
+    @reads
     def complete(self, X: Any, mask: Any = None) -> Array:
         """Return X with its missing entries filled in from the nearest subspace; observed entries are kept.
 

@@ -11,14 +11,16 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
 
 from gasg21._data.parameters import check_integer
-from gasg21._data.samples import Array, unchanged_on_error
+from gasg21._data.samples import Array
+from gasg21._estimators.saving import Savable
+from gasg21._support.guarded import drafted
 from gasg21.exceptions import ConvergenceWarning, InvalidInputError
 
 _LARGEST_ENTRY = 1e100  # sums of products of two squares do not overflow
 Self = TypeVar("Self", bound="SubspaceClusterer")
 
 
-class SubspaceClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class SubspaceClusterer(Savable, ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """A method that divides complete samples into n_clusters clusters, one for each subspace.
 
     A subclass implements `_cluster`.
@@ -51,11 +53,11 @@ class SubspaceClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self : object
             The fitted estimator.
         """
-        with unchanged_on_error(self):
-            X = self._check_data(X)
-            n_clusters = check_integer("n_clusters", self.n_clusters, 1, len(X), "n_samples = ")
-            self.labels_, self.n_iter_, self.converged_ = self._cluster(X, n_clusters)
-        if not self.converged_:
+        with drafted(self) as draft:
+            X = draft._check_data(X)
+            n_clusters = check_integer("n_clusters", draft.n_clusters, 1, len(X), "n_samples = ")
+            draft.labels_, draft.n_iter_, draft.converged_ = draft._cluster(X, n_clusters)
+        if not draft.converged_:
             name = type(self).__name__
             msg = f"{name} stopped after max_iter={self.max_iter} iterations, before it reached tol={self.tol}"
             warnings.warn(msg, ConvergenceWarning, stacklevel=2)

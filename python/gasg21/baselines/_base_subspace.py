@@ -16,8 +16,9 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from gasg21._data.parameters import check_components, check_integer, check_number, null_offset
-from gasg21._data.samples import Array, Samples, check_samples, unchanged_on_error
+from gasg21._data.samples import Array, Samples, check_samples
 from gasg21._estimators.subspace import SubspaceMixin
+from gasg21._support.guarded import drafted
 from gasg21.baselines._linear_algebra import completed_basis, scaled
 from gasg21.exceptions import ConvergenceWarning, InvalidInputError
 
@@ -74,24 +75,29 @@ class SubspaceBaseline(SubspaceMixin):
         self : object
             The fitted estimator.
         """
-        with unchanged_on_error(self):
-            self._check_parameters()
-            samples = self._check_complete(X, mask, reset=True)
-            d = check_components(self.n_components, samples.n_features)
-            X, scale = scaled(np.asarray(samples.data))
-            found = self._solve(X, d)
-            rank = len(found.components)
-            self._publish_components(completed_basis(found.components, d), samples)
-            self.n_iter_, self.history_ = found.n_iter, found.history
-            self.converged_ = found.converged and rank == d
-            self.status_ = "rank_deficient" if rank < d else "converged" if found.converged else "max_iter"
-            for name, value in found.extra.items():
-                setattr(self, name, value)
-            for name, value in found.scaled_extra.items():
-                setattr(self, name, scale * value)
-        if not self.converged_ and (msg := self._convergence_message(rank)):
+        with drafted(self) as draft:
+            rank = draft._fit(X, mask)
+        if not draft.converged_ and (msg := draft._convergence_message(rank)):
             warnings.warn(msg, ConvergenceWarning, stacklevel=2)
         return self
+
+    def _fit(self, X: Any, mask: Any) -> int:
+        """Fit a draft. Returns how many dimensions the solver found."""
+        self._check_parameters()
+        samples = self._check_complete(X, mask, reset=True)
+        d = check_components(self.n_components, samples.n_features)
+        X, scale = scaled(np.asarray(samples.data))
+        found = self._solve(X, d)
+        rank = len(found.components)
+        self._publish_components(completed_basis(found.components, d), samples)
+        self.n_iter_, self.history_ = found.n_iter, found.history
+        self.converged_ = found.converged and rank == d
+        self.status_ = "rank_deficient" if rank < d else "converged" if found.converged else "max_iter"
+        for name, value in found.extra.items():
+            setattr(self, name, value)
+        for name, value in found.scaled_extra.items():
+            setattr(self, name, scale * value)
+        return rank
 
     @abstractmethod
     def _solve(self, X: Array, d: int) -> Solution:

@@ -8,10 +8,12 @@ import numpy as np
 import scipy.linalg
 
 from gasg21._data.parameters import check_components, check_number, seed_of
-from gasg21._data.samples import Array, unchanged_on_error
+from gasg21._data.samples import Array
+from gasg21._support.guarded import drafted
+from gasg21._support.trees import store
 from gasg21.baselines._base_subspace import IterativeSubspace, Solution
 from gasg21.baselines._linear_algebra import largest_angle, unit_rows
-from gasg21.exceptions import InvalidInputError
+from gasg21.exceptions import InvalidInputError, ModelFormatError
 
 _ORTHONORMALIZE_EVERY = 1000  # samples between two orthonormalizations of the eigenvectors
 
@@ -125,25 +127,29 @@ class RobustMD(IterativeSubspace):
         self : object
             The updated estimator.
         """
-        with unchanged_on_error(self):
-            self._check_parameters()
-            first = not hasattr(self, "_descent")
-            dtype = None if first else self.components_.dtype
-            samples = self._check_complete(X, mask, reset=first, dtype=dtype)
-            d = check_components(self.n_components, samples.n_features)
-            if not first and d != self.n_components_:
-                msg = (
-                    f"n_components={d} must be {self.n_components_}, as in the first call of partial_fit; "
-                    "call fit to start again"
-                )
-                raise InvalidInputError(msg)
-            descent = MirrorDescent(samples.n_features, d) if first else self._descent.copy()
-            for row in unit_rows(np.asarray(samples.data, np.float64)):
-                descent.update(row, self.step_size)
-            self._descent = descent
-            self.n_iter_ = descent.n_seen
-            self._publish_components(descent.components(), samples)
+        with drafted(self) as draft:
+            draft._partial_fit(X, mask)
         return self
+
+    def _partial_fit(self, X: Any, mask: Any) -> None:
+        """Update a draft."""
+        self._check_parameters()
+        first = not hasattr(self, "_descent")
+        dtype = None if first else self.components_.dtype
+        samples = self._check_complete(X, mask, reset=first, dtype=dtype)
+        d = check_components(self.n_components, samples.n_features)
+        if not first and d != self.n_components_:
+            msg = (
+                f"n_components={d} must be {self.n_components_}, as in the first call of partial_fit; "
+                "call fit to start again"
+            )
+            raise InvalidInputError(msg)
+        descent = MirrorDescent(samples.n_features, d) if first else self._descent.copy()
+        for row in unit_rows(np.asarray(samples.data, np.float64)):
+            descent.update(row, self.step_size)
+        self._descent = descent
+        self.n_iter_ = descent.n_seen
+        self._publish_components(descent.components(), samples)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -256,3 +262,16 @@ def capped(log_values: Array, most: int) -> Array:
     fits = log_values[:most] + log_c <= -np.log(most)
     first = int(np.argmax(fits)) if fits.any() else most - 1  # by rounding none may fit
     return np.asarray(np.minimum(log_values + log_c[first], -np.log(most)))
+
+
+def _from_stored(state: Any) -> MirrorDescent:
+    vectors, log_values = np.asarray(state["vectors"], np.float64), np.asarray(state["log_values"], np.float64)
+    made = MirrorDescent(len(log_values), int(state["d"]))
+    if vectors.shape != made.vectors.shape or not 0 < made.d < len(log_values):
+        msg = f"the eigenvectors have the shape {vectors.shape}"
+        raise ModelFormatError(msg)
+    made.n_seen, made.vectors, made.log_values = int(state["n_seen"]), np.asfortranarray(vectors), log_values
+    return made
+
+
+store(MirrorDescent, "MirrorDescent", lambda descent: dict(vars(descent)), _from_stored)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -107,6 +108,7 @@ class AnyView {
   uword n_rows, n_cols;
   const HeldOut* held_out = nullptr;
   const Lift<T>* lift = nullptr;
+  std::shared_ptr<const void> owner;  // keeps the memory there, if something must
 
   template <class View>
   AnyView(const View& view)  // NOLINT: every view converts

@@ -36,6 +36,7 @@ class Seeder {
   /// Makes new candidates.
   void make_candidates(Seeding seeding, const SeedingOptions& options, const Parallel& parallel) {
     require(n_samples() > 0, "no sample can be used");
+    check(options);
     candidates_ = seeding == Seeding::farthest
                       ? farthest_candidates(samples_, options, random_, parallel)
                       : density_candidates(samples_, density(options.dimensions, parallel), options,
@@ -73,6 +74,15 @@ class Seeder {
   }
 
  private:
+  void check(const SeedingOptions& options) const {
+    constexpr uword most = 1'000'000;
+    require(!options.dimensions.empty(), "there must be at least one dimension");
+    for (const uword d : options.dimensions)
+      require(d >= 1 && d < samples_.n_rows, "d = ", d, " must be in [1, n - 1]");
+    require(options.n_candidates <= most, "n_candidates=", options.n_candidates,
+            " must be at most ", most);
+  }
+
   /// Computed at the first use.
   const arma::vec& density(const std::vector<uword>& dimensions, const Parallel& parallel) {
     const uword d = *std::max_element(dimensions.begin(), dimensions.end());

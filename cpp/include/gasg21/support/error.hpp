@@ -1,5 +1,6 @@
-// Errors: std::invalid_argument for an invalid argument, NumericalError for a failed computation. A
-// sample that cannot be used is not an error; it is reported as a StepOutcome.
+// Errors: std::invalid_argument for an invalid argument, NumericalError for a failed computation,
+// ModelFormatError for a file that is not a model. A sample that cannot be used is not an error; it
+// is reported as a StepOutcome.
 #pragma once
 
 #include <sstream>
@@ -10,6 +11,12 @@ namespace gasg21 {
 
 /// A decomposition of a valid matrix failed.
 class NumericalError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// A file, or a pickle, does not hold what it should.
+class ModelFormatError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };

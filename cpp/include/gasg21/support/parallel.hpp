@@ -6,7 +6,6 @@
 #include <atomic>
 #include <exception>
 #include <functional>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -26,7 +25,7 @@ class Parallel {
   /// The calling thread calls `stop` after each of its tasks. If it returns true, no further task
   /// starts.
   explicit Parallel(unsigned n_threads = 1, std::function<bool()> stop = {})
-      : n_threads_(std::max(1u, n_threads)), stop_(std::move(stop)) {}
+      : n_threads_(std::clamp(n_threads, 1u, most_threads)), stop_(std::move(stop)) {}
 
   /// Runs work(task, scratch) for each task in [0, n_tasks). Each thread has its own
   /// scratch = make_scratch(). Returns false if it was stopped before all tasks were done. An
@@ -51,11 +50,11 @@ class Parallel {
       }
     };
     std::vector<std::thread> others;
-    others.reserve(n_threads_);
+    others.reserve(std::min<uword>(n_threads_, n_tasks));
     try {
       for (uword t = 1; t < std::min<uword>(n_threads_, n_tasks); ++t)
         others.emplace_back(loop, false);
-    } catch (const std::system_error&) {  // no more threads are available: continue with fewer
+    } catch (const std::exception&) {  // no more threads, or no memory for one: continue with fewer
     }
     loop(true);
     for (auto& thread : others) thread.join();
@@ -76,6 +75,8 @@ class Parallel {
   bool is_stopped() const { return stop_ && stop_(); }
 
  private:
+  static constexpr unsigned most_threads = 4096;  // a larger number is a mistake
+
   unsigned n_threads_;
   std::function<bool()> stop_;
 };

@@ -26,7 +26,7 @@ namespace detail {
 /// Evaluates b0 + a1 / (b1 + a2 / (b2 + ...)) by the method of Lentz; term(i) gives {a_i, b_i}.
 template <class Term>
 double continued_fraction(double b0, Term&& term) {
-  constexpr double tiny = 1e-300, eps = std::numeric_limits<double>::epsilon();
+  static constexpr double tiny = 1e-300, eps = std::numeric_limits<double>::epsilon();
   const auto not_zero = [](double v) { return std::abs(v) < tiny ? tiny : v; };
   double value = not_zero(b0), c = value, d = 0;
   for (int i = 1; i <= 100'000; ++i) {

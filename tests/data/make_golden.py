@@ -1,0 +1,39 @@
+"""Write the files of the version that is installed: python tests/data/make_golden.py FOLDER."""
+
+import pickle
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+import gasg21
+
+HERE = Path(__file__).parent
+X = np.random.default_rng(0).standard_normal((60, 2)) @ np.random.default_rng(1).standard_normal((2, 6))
+
+
+def models():
+    """Return small fitted models, by name."""
+    noisy = X + 0.01 * np.random.default_rng(2).standard_normal(X.shape)
+    return {
+        "gasg21": gasg21.GASG21(2, random_state=0).fit(noisy),
+        "stream": gasg21.GASG21(2, center=True, random_state=0).partial_fit(noisy),
+        "single": gasg21.GASG21(2, random_state=0).partial_fit(noisy.astype(np.float32)),
+        "grouse": gasg21.GROUSE(2, random_state=0).partial_fit(noisy),
+        "grasta": gasg21.GRASTA(2, random_state=0).partial_fit(noisy),
+        "kgasg21": gasg21.KGASG21(2, 1, random_state=0).fit(noisy),
+        "imputer": gasg21.SubspaceImputer(2, random_state=0).fit(noisy),
+        "pca": gasg21.baselines.PCA(2).fit(noisy),
+    }
+
+
+if __name__ == "__main__":
+    folder = HERE / sys.argv[1]
+    if folder.exists():
+        sys.exit(f"{folder} exists: files of a version are written once")
+    folder.mkdir()
+    warnings.simplefilter("ignore")
+    for name, model in models().items():
+        model.save(folder / f"{name}.gasg21")
+        (folder / f"{name}.pickle").write_bytes(pickle.dumps(model, 4))
