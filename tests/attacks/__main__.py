@@ -1,0 +1,56 @@
+"""Run an attack: ``python -m attacks NAME [COUNT] [--seed N]``."""
+
+import argparse
+import importlib
+import sys
+import time
+
+# The counts of a short run, in which all attacks together take less than a minute.
+SHORT = {
+    "binding": 6000,
+    "corruption": 2000,
+    "allocation": 25,
+    "kill": 15,
+    "disk_full": 3,
+    "threads": 6000,
+    "fork": 12,
+    "resume": 40,
+    "interrupt": 12,
+    "soak": 200_000,
+}
+# Those that the project promises.
+FULL = {
+    "binding": 200_000,
+    "corruption": 100_000,
+    "allocation": 500,
+    "kill": 500,
+    "disk_full": 20,
+    "threads": 1_000_000,
+    "fork": 200,
+    "resume": 1000,
+    "interrupt": 500,
+    "soak": 300_000_000,
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="attacks", description=__doc__)
+    parser.add_argument("name", choices=[*SHORT, "short", "full"])
+    parser.add_argument("count", type=int, nargs="?", help="default: that of a short run")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    counts = {"short": SHORT, "full": FULL}.get(options.name, {options.name: options.count or SHORT.get(options.name)})
+    failed = 0
+    for name, count in counts.items():
+        began = time.perf_counter()
+        ran, failures, note = importlib.import_module(f"attacks.{name}").attack(count, options.seed)
+        seconds = time.perf_counter() - began
+        print(f"{name}: {ran} ran, {len(failures)} failed, {seconds:.0f} s. {note}", flush=True)
+        for each in failures[:10]:
+            print("   ", each, flush=True)
+        failed += len(failures)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
