@@ -223,7 +223,7 @@ void bind_recover(py::module_& m) {
              options.seed = seed;
              options.n_threads = n_threads;
              options.following = following;
-             return std::make_unique<RecoverOptions>(options);  // held: see make_held
+             return options;
            }),
            py::kw_only(), py::arg("max_passes") = defaults.max_passes,
            py::arg("tol") = defaults.tol, py::arg("center") = defaults.center,

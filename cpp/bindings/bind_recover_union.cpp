@@ -113,7 +113,7 @@ void bind_recover_union(py::module_& m) {
              options.seed = seed;
              options.n_threads = n_threads;
              options.following = following;
-             return std::make_unique<UnionOptions>(options);  // held: see make_held
+             return options;
            }),
            py::kw_only(), py::arg("n_candidates") = defaults.n_candidates,
            py::arg("n_neighbors") = defaults.n_neighbors,

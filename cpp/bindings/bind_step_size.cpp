@@ -6,7 +6,6 @@
 #include <gasg21/loss.hpp>
 #include <gasg21/metric.hpp>
 #include <gasg21/step_size.hpp>
-#include <memory>
 #include <optional>
 
 #include "module.hpp"
@@ -22,13 +21,6 @@ namespace {
 template <class Rule>
 double next_of(Rule& rule, double agreement, double length, double previous_length, double slope) {
   return rule.next(GradientSummary{agreement, length, previous_length, slope});
-}
-
-/// A constructor whose object pybind11 takes over where it catches exceptions: for a plain
-/// constructor it does so where running out of memory ends the process.
-template <class C, class... Args>
-auto make_held() {
-  return py::init([](Args... args) { return std::make_unique<C>(args...); });
 }
 
 /// The loss, once its fit has accepted its constants.
@@ -52,7 +44,7 @@ void bind_adaptive(py::module_& m) {
                  options.f_max = f_max;
                  options.omega = omega;
                  options.max_level = max_level.value_or(options.max_level);
-                 return std::make_unique<AdaptiveStep>(options);
+                 return AdaptiveStep(options);
                }),
                py::arg("eta0") = py::none(), py::arg("mu_max") = py::none(),
                py::arg("mu_min") = defaults.mu_min, py::arg("f_min") = defaults.f_min,
@@ -71,7 +63,7 @@ void bind_adaptive(py::module_& m) {
 void bind_diminishing(py::module_& m) {
   make_picklable(
       py::class_<DiminishingStep>(m, "DiminishingStep")
-          .def(make_held<DiminishingStep, double>(), py::arg("eta0") = DiminishingStep().eta0())
+          .def(py::init<double>(), py::arg("eta0") = DiminishingStep().eta0())
           .def("next", py::overload_cast<double>(&DiminishingStep::next), py::arg("agreement"))
           .def_property_readonly("eta", &DiminishingStep::eta)
           .def_property_readonly("level", &DiminishingStep::level));
@@ -80,7 +72,7 @@ void bind_diminishing(py::module_& m) {
 void bind_constant(py::module_& m) {
   make_picklable(
       py::class_<ConstantStep>(m, "ConstantStep")
-          .def(make_held<ConstantStep, double>(), py::arg("eta0") = ConstantStep().eta())
+          .def(py::init<double>(), py::arg("eta0") = ConstantStep().eta())
           .def("next", py::overload_cast<double>(&ConstantStep::next), py::arg("agreement"))
           .def_property_readonly("eta", &ConstantStep::eta)
           .def_property_readonly("level", &ConstantStep::level));
@@ -92,8 +84,8 @@ void bind_multi_level(py::module_& m) {
       py::class_<MultiLevelStep>(m, "MultiLevelStep")
           .def(py::init([](double first_angle, double mu_max, double mu_min, double f_min,
                            double f_max, double omega, std::int64_t max_level, double max_angle) {
-                 return std::make_unique<MultiLevelStep>(MultiLevelStepOptions{
-                     first_angle, mu_max, mu_min, f_min, f_max, omega, max_level, max_angle});
+                 return MultiLevelStep(MultiLevelStepOptions{first_angle, mu_max, mu_min, f_min,
+                                                             f_max, omega, max_level, max_angle});
                }),
                py::arg("first_angle") = levels.first_angle, py::arg("mu_max") = levels.mu_max,
                py::arg("mu_min") = levels.mu_min, py::arg("f_min") = levels.f_min,
@@ -108,7 +100,7 @@ void bind_multi_level(py::module_& m) {
 
 void bind_greedy(py::module_& m) {
   make_picklable(py::class_<GreedyStep>(m, "GreedyStep")
-                     .def(make_held<GreedyStep>())
+                     .def(py::init<>())
                      .def("next", &next_of<GreedyStep>, py::arg("agreement"), py::arg("length"),
                           py::arg("previous_length"), py::arg("slope"))
                      .def_property_readonly("eta", &GreedyStep::eta)
@@ -119,18 +111,18 @@ void bind_l1_loss(py::module_& m) {
   const L1AdmmOptions admm;
   make_picklable(py::class_<L1Loss>(m, "L1Loss")
                      .def(py::init([](double rho, std::int64_t max_iter, double tol) {
-                            return std::make_unique<L1Loss>(checked(L1Loss{{rho, max_iter, tol}}));
+                            return checked(L1Loss{{rho, max_iter, tol}});
                           }),
                           py::arg("rho") = admm.rho, py::arg("max_iter") = admm.max_iter,
                           py::arg("tol") = admm.tol));
 }
 
 void bind_metrics(py::module_& m) {
-  make_picklable(py::class_<NoScaling>(m, "NoScaling").def(make_held<NoScaling>()));
+  make_picklable(py::class_<NoScaling>(m, "NoScaling").def(py::init<>()));
 
-  make_picklable(py::class_<CovarianceScaling>(m, "CovarianceScaling")
-                     .def(make_held<CovarianceScaling, double>(),
-                          py::arg("forgetting") = CovarianceScaling().forgetting()));
+  make_picklable(
+      py::class_<CovarianceScaling>(m, "CovarianceScaling")
+          .def(py::init<double>(), py::arg("forgetting") = CovarianceScaling().forgetting()));
 }
 
 }  // namespace

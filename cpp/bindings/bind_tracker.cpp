@@ -73,7 +73,7 @@ void bind_tracker(py::module_& m) {
   const Following defaults;
   py::class_<Following>(m, "Following")
       .def(py::init([](uword replay, bool restart, bool watch) {
-             return std::make_unique<Following>(Following{replay, restart, watch});
+             return Following{replay, restart, watch};
            }),
            py::kw_only(), py::arg("replay") = defaults.replay,
            py::arg("restart") = defaults.restart, py::arg("watch") = defaults.watch,

@@ -9,8 +9,7 @@ import time
 SHORT = {
     "binding": 6000,
     "corruption": 2000,
-    "allocation": 25,
-    "kill": 15,
+    "kill": 8,
     "disk_full": 3,
     "threads": 6000,
     "fork": 12,
@@ -35,11 +34,12 @@ FULL = {
 
 def main():
     parser = argparse.ArgumentParser(prog="attacks", description=__doc__)
-    parser.add_argument("name", choices=[*SHORT, "short", "full"])
+    parser.add_argument("name", choices=[*FULL, "short", "full"])
     parser.add_argument("count", type=int, nargs="?", help="default: that of a short run")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    counts = {"short": SHORT, "full": FULL}.get(options.name, {options.name: options.count or SHORT.get(options.name)})
+    counts = {"short": SHORT, "full": FULL}.get(options.name)
+    counts = counts or {options.name: options.count or SHORT.get(options.name, FULL[options.name])}
     failed = 0
     for name, count in counts.items():
         began = time.perf_counter()
