@@ -25,6 +25,9 @@ def streaming():
         (GRASTA(2, random_state=0), X),
         (KGASG21(2, 2, random_state=0), UNION),
         (KGASG21(2, [1, 2], scaling=False, random_state=0), UNION),
+        (KGASG21(2, 2, center=True, random_state=0), UNION),
+        (KGASG21(2, 2, whiten=True, reject_outliers=True, random_state=0), UNION),
+        (KGASG21("auto", "auto", random_state=0), UNION),
     ]
 
 
@@ -37,6 +40,8 @@ def fitted():
         GRASTA(2, random_state=0, max_passes=2, tol=0).fit(X),
         SubspaceImputer(2, random_state=0).fit(X),
         KGASG21(2, 2, random_state=0).fit(UNION),
+        KGASG21(2, 2, center=True, whiten=True, reject_outliers=True, random_state=0).fit(UNION),
+        KGASG21("auto", "auto", random_state=0).fit(UNION),
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -23,6 +23,9 @@ def models():
         "grouse": gasg21.GROUSE(2, random_state=0).partial_fit(noisy),
         "grasta": gasg21.GRASTA(2, random_state=0).partial_fit(noisy),
         "kgasg21": gasg21.KGASG21(2, 1, random_state=0).fit(noisy),
+        "affine": gasg21.KGASG21(2, 1, center=True, reject_outliers=True, random_state=0).fit(noisy),
+        "whitened": gasg21.KGASG21(2, 1, whiten=True, random_state=0).fit(noisy),
+        "chosen": gasg21.KGASG21("auto", "auto", random_state=0).fit(noisy),
         "imputer": gasg21.SubspaceImputer(2, random_state=0).fit(noisy),
         "pca": gasg21.baselines.PCA(2).fit(noisy),
     }

@@ -159,6 +159,33 @@ def test_a_file_with_a_right_checksum_and_wrong_values_is_refused(keys, to, mode
         gasg21.load(path)
 
 
+@pytest.mark.parametrize(
+    ("keys", "to"),
+    [
+        (("attributes", "_published", "coordinates"), None),
+        (("attributes", "_published", "coordinates", "lift"), None),
+        (("attributes", "_published", "coordinates", "whitening"), None),
+        (("attributes", "_published", "coordinates", "lift", "centre"), np.zeros(5)),
+        (("attributes", "_published", "coordinates", "whitening", "spread"), np.ones(3)),
+        (("attributes", "_published", "coordinates", "whitening", "screening"), 3),
+        (("attributes", "_published", "dtype", "value"), "object"),
+        (("attributes", "_published", "split"), 0.5),
+        (("attributes", "_published", "report", "agreement"), "no"),
+        (("attributes", "_published", "subspaces"), []),
+        (("attributes", "_selection"), "no"),
+        (("stream",), 5),
+    ],
+)
+def test_a_union_with_wrong_values_is_refused(keys, to, models, path):
+    (affine,) = (model for model in models if isinstance(model, KGASG21) and model.center)
+    tree = affine._frozen()._to_file(strict=True)
+    path.write_bytes(_core.encode(tree))
+    gasg21.load(path)
+    path.write_bytes(_core.encode(changed(tree, *keys, to=to)))
+    with pytest.raises(ModelFormatError):
+        gasg21.load(path)
+
+
 def test_a_parameter_that_was_changed_in_a_pickle_is_noticed(models):
     state = models[0].__getstate__()
     state["parameters"]["tol"] = 0.5
@@ -216,7 +243,7 @@ def test_files_of_all_versions_are_loaded(name):
     file, pickled = gasg21.load(DATA / name), pickle.loads((DATA / name).with_suffix(".pickle").read_bytes())
     assert type(file) is type(pickled)
     assert fingerprint(file) == fingerprint(pickled)
-    assert type(file).__name__.lower() in (Path(name).stem, "gasg21", "subspaceimputer")
+    assert type(file).__name__.lower() in (Path(name).stem, "gasg21", "kgasg21", "subspaceimputer")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if hasattr(file, "partial_fit"):

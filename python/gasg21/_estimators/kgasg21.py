@@ -542,10 +542,11 @@ class KGASG21(UnionMixin, UnionParameters):
             msg = "the choice of the number of clusters is not one"
             raise ModelFormatError(msg)
         if published is not None and stream is not None:
-            n, bases = attributes["n_features_in_"], [U.shape for U in stream.subspaces()]
-            columns = published.coordinates.n_columns(n)
-            fits = [U.shape for U in published.subspaces] == [(d, columns) for d, _ in bases]
-            if not fits or [U.shape for U in published.bases] != bases or not published.coordinates.suit(n):
+            n, coordinates = attributes["n_features_in_"], published.coordinates
+            shapes = [U.shape for U in stream.subspaces()]
+            fits = [U.shape for U in published.subspaces] == [(d, coordinates.n_columns(n)) for d, _ in shapes]
+            fits &= [U.shape for U in published.bases] == shapes
+            if not fits or not all(coordinates.lead(n, r) for _, r in shapes):
                 msg = "the stream and the subspaces do not belong together"
                 raise ModelFormatError(msg)
 

@@ -58,13 +58,14 @@ class Coordinates(NamedTuple):
         """Return the number of columns of the subspaces: those of the data, and one more if they are lifted."""
         return n_features + int(self.lift is not None)
 
-    def suit(self, n_features: int) -> bool:
-        """Whether they are those of data with so many features."""
-        good = self.lift is None or self.lift.centre.shape == (n_features,)
+    def lead(self, n_features: int, r: int) -> bool:
+        """Whether they lead from data with so many features to r coordinates."""
+        n = self.n_columns(n_features)
+        if self.lift is not None and self.lift.centre.shape != (n_features,):
+            return False
         if self.whitening is None:
-            return good
-        spread, directions = self.whitening.spread, self.whitening.directions
-        return good and spread.ndim == 1 and directions.shape == (len(spread), self.n_columns(n_features))
+            return r == n
+        return self.whitening.directions.shape == (r, n) and self.whitening.spread.shape == (r,)
 
     def lifted(self, samples: Samples) -> Samples:
         """Return the samples in the coordinates of the subspaces: those of the data, or lifted ones."""
