@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from attacks.clock import is_over
 from gasg21 import _core
 
 STUB = Path(__file__).parents[2] / "python" / "gasg21" / "_core.pyi"
@@ -273,7 +274,7 @@ def attack(count, seed):
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         done = 0
-        while done < count:
+        while done < count and not is_over():
             cls, name, listed, static = table[int(rng.integers(len(table)))]
             if rng.random() > SLOW.get(name, 1.0):
                 continue
@@ -313,4 +314,4 @@ def attack(count, seed):
     never = {(cls, name) for cls, name, _, _ in table} - called
     if count > 100_000 and never:
         failures.append(f"never answered: {sorted(map(str, never))}")
-    return count, failures, f"{len(called)} of {len(table)} callables answered, {refused} calls refused"
+    return done, failures, f"{len(called)} of {len(table)} callables answered, {refused} calls refused"

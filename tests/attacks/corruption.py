@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 import gasg21
+from attacks.clock import turns
 from attacks.models import fingerprint, fitted
 from gasg21 import _core
 from gasg21.exceptions import ModelFormatError
@@ -37,14 +38,15 @@ def mutated(data, rng):
 
 def attack(count, seed):
     rng = np.random.default_rng(seed)
-    models, failures, loaded_same = fitted(), [], 0
+    models, failures, loaded_same, ran = fitted(), [], 0, 0
     prints = [fingerprint(model) for model in models]
     pickles = [pickle.dumps(model) for model in models]
     states = [(type(m._tracker), m._tracker.__getstate__()) for m in models if hasattr(m, "_tracker")]
     states += [(type(m._stream), m._stream.__getstate__()) for m in models if hasattr(m, "_stream")]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.gasg21"
-        for i in range(count):
+        for i in turns(count):
+            ran = i + 1
             which = i % 3
             try:
                 if which == 0:
@@ -78,4 +80,4 @@ def attack(count, seed):
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     if peak > MOST_MEMORY and "asan" not in _core.__file__ and "sanitized" not in _core.__file__:
         failures.append(f"the memory grew to {peak >> 20} MB")
-    return count, failures, f"memory at most {peak >> 20} MB; {loaded_same} pickles changed without effect"
+    return ran, failures, f"memory at most {peak >> 20} MB; {loaded_same} pickles changed without effect"

@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 
 import gasg21
+from attacks.clock import turns
 from attacks.models import fingerprint
 
 
 def attack(count, seed):
     rng = np.random.default_rng(seed)
-    failures = []
+    failures, ran = [], 0
     with tempfile.TemporaryDirectory() as folder:
         mounted = subprocess.run(
             ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", folder], capture_output=True, check=False
@@ -24,7 +25,8 @@ def attack(count, seed):
             path = Path(folder) / "model.gasg21"
             small = gasg21.GASG21(2, random_state=0).partial_fit(rng.standard_normal((30, 6)))
             small.save(path)
-            for i in range(count):
+            for i in turns(count):
+                ran = i + 1
                 large = gasg21.GASG21(5, random_state=i).partial_fit(rng.standard_normal((40, 3000 + 500 * i)))
                 try:
                     large.save(path)
@@ -36,4 +38,4 @@ def attack(count, seed):
                     failures.append(f"{i}: the old file is not what it was")
         finally:
             subprocess.run(["umount", folder], check=True)
-    return count, failures, ""
+    return ran, failures, ""

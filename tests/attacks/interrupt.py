@@ -11,6 +11,7 @@ import warnings
 
 import numpy as np
 
+from attacks.clock import turns
 from gasg21 import GASG21, GRASTA, GROUSE, KGASG21, SubspaceImputer, baselines
 from gasg21.datasets import make_low_rank, make_union_of_subspaces
 
@@ -47,12 +48,13 @@ def problems():
 
 def attack(count, seed):
     rng = np.random.default_rng(seed)
-    failures, slowest, missed = [], (0.0, ""), 0
+    failures, slowest, missed, ran = [], (0.0, ""), 0, 0
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            for i in range(count):
+            for i in turns(count):
+                ran = i + 1
                 make, X, method = problems()[i % len(problems())]
                 model = make()
                 name = f"{type(model).__name__}.{method}"
@@ -64,7 +66,7 @@ def attack(count, seed):
                 _check_usable(model, X, name, failures)
     finally:
         signal.signal(signal.SIGINT, handler)
-    return count, failures, f"slowest {slowest[1]}, {slowest[0]:.3f} s; {missed} had ended before"
+    return ran, failures, f"slowest {slowest[1]}, {slowest[0]:.3f} s; {missed} had ended before"
 
 
 def _interrupted(method, X, delay):

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import gasg21
+from attacks.clock import is_over
 from attacks.models import fingerprint
 
 CODE = """
@@ -31,7 +32,7 @@ def attack(count, seed):
         path = Path(folder) / "model.gasg21"
         gasg21.GASG21(2, random_state=0).partial_fit(rng.standard_normal((30, 6))).save(path)
         done = 0
-        while done < count:
+        while done < count and not is_over():
             child = subprocess.Popen([sys.executable, "-c", CODE, str(path)], stdout=subprocess.PIPE, text=True)
             child.stdout.readline()
             time.sleep(float(rng.uniform(0, 0.05)))
@@ -45,4 +46,4 @@ def attack(count, seed):
                 failures.append(f"{done}: {error!r}")
             for left in Path(folder).glob("*.tmp"):  # a killed process cannot remove it
                 left.unlink()
-    return count, failures, f"{len(seen)} different models were there"
+    return done, failures, f"{len(seen)} different models were there"

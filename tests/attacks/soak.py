@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 
+from attacks.clock import is_over
 from gasg21 import _core
 
 BATCH = 20_000
@@ -44,13 +45,13 @@ def attack(count, seed):
     failures, done, worst = [], 0, 0.0
     pool = [next(weather) for weather in [batches(rng)] for _ in range(50)]
     began, level, base = time.perf_counter(), 0, None
-    while done < count:
+    while done < count and not is_over():
         X = pool[int(rng.integers(len(pool)))]
         tracker = trackers[level % len(trackers)]
         tracker.consume(X)
         done += len(X)
         level += 1
-        if level % 50 == 0 or done >= count:
+        if level % 50 == 0:
             worst = max(worst, *(_core.orthonormality_error(each.components()) for each in trackers))
             if level == 100:
                 base = resident()
@@ -61,6 +62,7 @@ def attack(count, seed):
                     f"  {done:.3g} updates, orthonormal to {worst:.1e}, grown by {grown:.2f} MB, {rate:.3g} per s",
                     flush=True,
                 )
+    worst = max(worst, *(_core.orthonormality_error(each.components()) for each in trackers))
     grown = (resident() - base) / 2**20 if base else 0.0
     seen = sum(each.counters()["n_seen"] for each in trackers)
     if worst > 1e-12:

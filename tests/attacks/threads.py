@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from attacks.clock import is_over
 from attacks.models import UNION, X
 from gasg21 import GASG21, GRASTA, GROUSE, KGASG21
 
@@ -27,7 +28,7 @@ def attack(count, seed):
     interval = sys.getswitchinterval()
     with tempfile.TemporaryDirectory() as folder:
         try:
-            while calls < count:
+            while calls < count and not is_over():
                 sys.setswitchinterval([interval, 1e-5][rounds % 2])
                 calls += _one_object(
                     MAKERS[rounds % len(MAKERS)], min(PER_OBJECT, count), failures, Path(folder), rounds
