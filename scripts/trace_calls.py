@@ -38,7 +38,7 @@ class Limit(NamedTuple):
 
 LIMITS = {
     "GASG21.fit": Limit(files=5, calls=12),
-    "KGASG21.fit": Limit(files=15, calls=40),
+    "KGASG21.fit": Limit(files=17, calls=40),
     "partial_fit, one row": Limit(files=2, calls=1),
     "predict": Limit(files=4),
 }
