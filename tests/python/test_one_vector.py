@@ -150,3 +150,23 @@ def test_what_is_published_when_read_is_listed(rng):
     assert "components_" not in dir(model)
     model.partial_fit(X[:20]).partial_fit(X[20:])
     assert {"components_", "n_iter_", "offset_"} <= set(dir(model))
+
+
+READERS = ("predict", "transform", "score_samples", "decision_function", "distances", "complete")
+
+
+@pytest.mark.parametrize("method", READERS)
+def test_a_plain_row_is_read_without_validation_and_as_any_other_form(method, problem, monkeypatch):
+    model = GASG21(3, random_state=0).fit(problem.data)
+    row = problem.data[:1].copy()
+    expected = getattr(model, method)(row.tolist())  # a list is validated
+
+    def refuse(*_, **__):
+        msg = "validation was called"
+        raise AssertionError(msg)
+
+    monkeypatch.setattr("gasg21._data.samples.validate_data", refuse)
+    np.testing.assert_array_equal(getattr(model, method)(row), expected)
+    for other in (row.tolist(), row[:, :59], row.astype(np.float32), row[:0]):
+        with pytest.raises(AssertionError, match="validation was called"):
+            getattr(model, method)(other)

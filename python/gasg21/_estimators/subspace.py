@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from gasg21 import _core
 from gasg21._algorithms import held_out
-from gasg21._data.parameters import n_threads, null_offset
+from gasg21._data.parameters import null_offset
 from gasg21._data.samples import Array, Batch, Samples, TakesSamples, check_samples
 from gasg21._estimators.published import PublishedAttributes, StreamReport, listed
 from gasg21._estimators.saving import Savable
@@ -86,7 +86,8 @@ class SubspaceMixin(
         X_completed : ndarray of shape (n_samples, n_features)
             Dense. Entries that are not determined (see `transform`) stay NaN.
         """
-        samples, threads = self._check_new(X, mask), n_threads(self.n_jobs)
+        samples = self._check_new(X, mask)
+        threads = samples.n_threads(self.n_jobs)
         components, loss = self.components_, self._weights_loss()
         out = np.empty(samples.data.shape, np.result_type(samples.data.dtype, components.dtype))
         if not sp.issparse(samples.data) and out.dtype == samples.dtype:
@@ -141,20 +142,22 @@ class SubspaceMixin(
 
     def _weights(self, samples: Samples) -> Array:
         """Weights (m, d) by the loss of the estimator."""
-        return _each_batch(samples, lambda batch: self._project(batch, self._weights_loss())[0])
+        threads = samples.n_threads(self.n_jobs)
+        return _each_batch(samples, lambda batch: self._project(batch, self._weights_loss(), threads)[0])
 
     def _residuals(self, samples: Samples, *, telling: bool) -> Array:
         """Residuals (m,) of least squares; with `telling` NaN also for samples of zeros, which say nothing."""
+        threads = samples.n_threads(self.n_jobs)
 
         def residuals(batch: Batch) -> Array:
-            weights, residuals = self._project(batch, "l21")
+            weights, residuals = self._project(batch, "l21", threads)
             silent = (residuals == 0) & ~weights.any(axis=1)
             return np.where(silent, np.nan, residuals).astype(residuals.dtype) if telling else residuals
 
         return _each_batch(samples, residuals)
 
-    def _project(self, batch: Batch, loss: _core.Loss) -> tuple[Array, Array]:
-        return _core.project(self.components_, batch.payload, batch.mask, loss, n_threads(self.n_jobs))
+    def _project(self, batch: Batch, loss: _core.Loss, threads: int) -> tuple[Array, Array]:
+        return _core.project(self.components_, batch.payload, batch.mask, loss, threads)
 
     @property
     def _n_features_out(self) -> int:
@@ -282,7 +285,8 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
         return np.dtype(np.float32 if isinstance(self._tracker, _core.Tracker32) else np.float64)
 
     def _check_new(self, X: Any, mask: Any) -> Samples:
-        check_is_fitted(self)
+        if self._tracker is None:
+            check_is_fitted(self)
         return check_samples(self, X, mask, reset=False, dtype=self._model_dtype())
 
     @reads
@@ -326,7 +330,8 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
             compared and combined: ``(distances ** 2).sum(axis=1)`` ranks samples by both. NaN for a sample that says
             nothing.
         """
-        samples, subspace, threads = self._check_new(X, mask), self._current().subspace, n_threads(self.n_jobs)
+        samples, subspace = self._check_new(X, mask), self._current().subspace
+        threads = samples.n_threads(self.n_jobs)
         return _each_batch(samples, lambda batch: subspace.distances(batch.payload, batch.mask, threads))
 
     @reads
@@ -345,7 +350,7 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
         """
         samples, now = self._check_new(X, mask), self._current()
         loss = self._weights_loss()
-        out = held_out.complete(now.subspace, samples, n_threads(self.n_jobs))
+        out = held_out.complete(now.subspace, samples, samples.n_threads(self.n_jobs))
         if loss != "l21":
             by_weights = self._weights(samples, now.subspace) @ now.components + now.mean
             held_out.replace_missing(out, samples, by_weights, now.subspace)
@@ -361,10 +366,10 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
         chooses among models: ``GridSearchCV(GASG21(), {"n_components": range(1, 10)})``.
         """
         samples, subspace = self._check_new(X, mask), self._current().subspace
-        return held_out.score(subspace, samples, n_threads(self.n_jobs))
+        return held_out.score(subspace, samples, samples.n_threads(self.n_jobs))
 
     def _margins(self, samples: Samples, subspace: _core.Subspace) -> Array:
-        threads = n_threads(self.n_jobs)
+        threads = samples.n_threads(self.n_jobs)
 
         def margins(batch: Batch) -> Array:
             margin = subspace.margins(batch.payload, batch.mask, threads)
@@ -379,11 +384,12 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
         return self.mean_
 
     def _weights(self, samples: Samples, subspace: _core.Subspace | None = None) -> Array:
-        subspace, loss, threads = subspace or self._current().subspace, self._weights_loss(), n_threads(self.n_jobs)
+        subspace, loss = subspace or self._current().subspace, self._weights_loss()
+        threads = samples.n_threads(self.n_jobs)
         return _each_batch(samples, lambda batch: subspace.transform(batch.payload, batch.mask, loss, threads))
 
     def _residuals(self, samples: Samples, *, telling: bool, subspace: _core.Subspace | None = None) -> Array:
-        subspace, threads = subspace or self._current().subspace, n_threads(self.n_jobs)
+        subspace, threads = subspace or self._current().subspace, samples.n_threads(self.n_jobs)
         return _each_batch(samples, lambda batch: subspace.residuals(batch.payload, batch.mask, telling, threads))
 
     @property
