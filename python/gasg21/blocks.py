@@ -31,10 +31,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from gasg21 import _core
+from gasg21._data.block_source import BlockSource
 from gasg21._data.samples import Array, check_samples
 from gasg21.exceptions import InvalidInputError
 
-__all__ = ["BlockSums", "Scatter", "block_sums", "new_basis"]
+__all__ = ["BlockSource", "BlockSums", "Scatter", "block_sums", "new_basis"]
 
 
 @dataclass(frozen=True)

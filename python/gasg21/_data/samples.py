@@ -155,11 +155,14 @@ def check_samples(
         is_single = X.dtype.kind == "f" and X.dtype.itemsize == 4
         dtype = np.dtype(np.float32 if is_single else np.float64)
     if sp.issparse(X):
-        X = _canonical(X, dtype)
-    mask = _check_mask(mask, X)
+        X = canonical_csr(X, dtype)
+    mask = check_mask(mask, X)
+    if mask is not None and not mask.any():
+        msg = f"mask of shape {mask.shape} is False everywhere: no entry of X, shape {X.shape}, is observed"
+        raise InvalidInputError(msg)
     samples = Samples(X, mask, dtype, absent_is_zero=estimator.absent == "zero")
     if estimator.on_bad == "raise":
-        _refuse_infinite(samples, samples.n_threads(getattr(estimator, "n_jobs", None)))
+        refuse_infinite(samples, samples.n_threads(getattr(estimator, "n_jobs", None)))
     return samples
 
 
@@ -190,7 +193,8 @@ def _can_borrow(X: Array, dtype: np.dtype[Any]) -> bool:
     return bool(X.dtype == dtype and X.flags.aligned and rows_contiguous and X.strides[0] % X.itemsize == 0)
 
 
-def _canonical(X: Any, dtype: np.dtype[Any]) -> Any:
+def canonical_csr(X: Any, dtype: np.dtype[Any]) -> Any:
+    """Return a CSR matrix that the core can borrow."""
     try:
         X.check_format(full_check=True)
     except ValueError as error:
@@ -205,7 +209,8 @@ def _canonical(X: Any, dtype: np.dtype[Any]) -> Any:
     return type(X)((data, indices, indptr), shape=X.shape, copy=False)
 
 
-def _check_mask(mask: Any, X: Any) -> Array | None:
+def check_mask(mask: Any, X: Any) -> Array | None:
+    """Refuse a mask that does not fit X."""
     if mask is None:
         return None
     if sp.issparse(X):
@@ -218,13 +223,11 @@ def _check_mask(mask: Any, X: Any) -> Array | None:
             "dtype bool (True = observed)"
         )
         raise InvalidInputError(msg)
-    if not mask.any():
-        msg = f"mask of shape {mask.shape} is False everywhere: no entry of X, shape {X.shape}, is observed"
-        raise InvalidInputError(msg)
     return mask if mask.shape[1] <= 1 or mask.strides[1] == 1 else np.ascontiguousarray(mask)
 
 
-def _refuse_infinite(samples: Samples, threads: int) -> None:
+def refuse_infinite(samples: Samples, threads: int) -> None:
+    """Refuse samples with an infinite entry."""
     for batch in samples.batches():
         found = _core.find_infinite(batch.payload, batch.mask, samples.n_features, threads)
         if found is not None:
