@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-import scipy.sparse as sp
 
 from gasg21 import _core
 from gasg21._data.samples import Array, Samples
@@ -19,7 +18,7 @@ def complete(subspace: _core.Subspace, samples: Samples, threads: int) -> Array:
     basis, prior, lift = subspace.basis, subspace.prior, subspace.lift
     seen = subspace.range if len(subspace.range[0]) else None
     out = np.empty(samples.data.shape, np.result_type(samples.data.dtype, basis.dtype))
-    in_place = not sp.issparse(samples.data) and out.dtype == samples.dtype
+    in_place = not samples.is_sparse and out.dtype == samples.dtype
     if in_place:
         out[...] = samples.data
     for batch in samples.batches() if in_place else samples.pieces():

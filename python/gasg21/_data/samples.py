@@ -13,6 +13,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,9 +54,13 @@ class Samples:
     def n_features(self) -> int:
         return int(self.data.shape[1])
 
-    @property
+    @cached_property
+    def is_sparse(self) -> bool:
+        return not isinstance(self.data, np.ndarray) and bool(sp.issparse(self.data))
+
+    @cached_property
     def can_be_borrowed(self) -> bool:
-        return sp.issparse(self.data) or _can_borrow(self.data, self.dtype)
+        return self.is_sparse or _can_borrow(self.data, self.dtype)
 
     def n_threads(self, n_jobs: Any) -> int:
         """Return the number of threads that `n_jobs` asks for; few samples need one, whatever joblib would say."""
@@ -98,7 +103,7 @@ class Samples:
     def observed(self, rows: Array | slice) -> tuple[Array, Array]:
         """Return which entries of these rows are observed, and the rows, dense, in their own dtype."""
         some = self.subset(rows)
-        if not sp.issparse(some.data):
+        if not some.is_sparse:
             observed = ~np.isnan(some.data)
             return (observed if some.mask is None else observed & some.mask), some.data
         kept = some.data.toarray()
@@ -114,10 +119,10 @@ class Samples:
 
     def _batch(self, rows: Array | slice) -> Batch:
         data = self.data
-        if sp.issparse(data):
+        if self.is_sparse:
             parts = (data.data, data.indices, data.indptr)
             return Batch((*parts, True) if self.absent_is_zero else parts, None, rows)
-        if not _can_borrow(data, self.dtype):
+        if not self.can_be_borrowed:
             with np.errstate(over="ignore"):  # a number too large for the dtype is reported as infinite
                 data = np.require(data, self.dtype, ["C", "A"])
         return Batch(data, self.mask, rows)
@@ -154,7 +159,7 @@ def check_samples(
     if dtype is None:
         is_single = X.dtype.kind == "f" and X.dtype.itemsize == 4
         dtype = np.dtype(np.float32 if is_single else np.float64)
-    if sp.issparse(X):
+    if not isinstance(X, np.ndarray):
         X = canonical_csr(X, dtype)
     mask = check_mask(mask, X)
     if mask is not None and not mask.any():

@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, OutlierMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
@@ -90,7 +89,7 @@ class SubspaceMixin(
         threads = samples.n_threads(self.n_jobs)
         components, loss = self.components_, self._weights_loss()
         out = np.empty(samples.data.shape, np.result_type(samples.data.dtype, components.dtype))
-        if not sp.issparse(samples.data) and out.dtype == samples.dtype:
+        if not samples.is_sparse and out.dtype == samples.dtype:
             out[...] = samples.data
             for batch in samples.batches():
                 _core.fill_missing(components, batch.payload, batch.mask, out[batch.rows], loss, threads)
@@ -165,8 +164,9 @@ class SubspaceMixin(
 
 
 def _each_batch(samples: Samples, work: Callable[[Batch], Array]) -> Array:
-    parts = [work(batch) for batch in samples.batches()]
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+    if samples.can_be_borrowed:
+        return work(samples.whole())
+    return np.concatenate([work(batch) for batch in samples.batches()])
 
 
 def warn_of_unseen(estimator: Any, subspace: _core.Subspace) -> None:
@@ -227,6 +227,7 @@ class Published:
     def explained_variance(self) -> Array:
         return self.subspace.explained_variance
 
+    @cached_property
     def doubt_about_decisions(self) -> str | None:
         """Say why decisions about outliers may mislead; None if nothing speaks against them."""
         subspace = self.subspace
@@ -313,7 +314,7 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
         than half of them outliers.
         """
         labels = super().predict(X, mask)
-        doubt = self._current().doubt_about_decisions()
+        doubt = self._current().doubt_about_decisions
         if doubt is not None:
             warnings.warn(doubt, DataQualityWarning, stacklevel=3)
         return labels
