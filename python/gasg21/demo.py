@@ -13,6 +13,7 @@ from gasg21._data.parameters import null_offset
 from gasg21._data.samples import Array
 from gasg21.datasets import make_low_rank
 from gasg21.metrics import subspace_angle
+from gasg21.plotting._style import BLUE, GREEN, ORANGE, RED
 from gasg21.step_size import AdaptiveStep
 
 N_SAMPLES, N_FEATURES, N_COMPONENTS = 2000, 2000, 5
@@ -63,13 +64,11 @@ def run_demo(output: str, seed: int) -> None:
     figure = plt.figure(figsize=(15, 4.8), layout="constrained")
     convergence, residuals = figure.add_subplot(1, 3, 1), figure.add_subplot(1, 3, 2)
     sphere = figure.add_subplot(1, 3, 3, projection="3d")
-    plotting.plot_convergence(convergence, *_convergence(problem, seed))
+    _draw_convergence(convergence, *_convergence(problem, seed))
     convergence.set_title(f"{OUTLIERS:.0%} outliers, {1 - OBSERVED:.0%} missing: convergence")
-    distances, flagged = -model.score_samples(problem.data), model.predict(problem.data) == -1
-    between = np.sqrt(max(distances[~flagged].max(), 1e-16) * distances[flagged].min())  # the axis is logarithmic
-    plotting.plot_residuals(residuals, distances, problem.inlier, float(between))
+    plotting.residuals(model, problem.data, ax=residuals)
     residuals.set_title("Residuals separate inliers from outliers")
-    plotting.plot_sphere(sphere, *_sphere(seed))
+    plotting.sphere(*_sphere(seed), ax=sphere)
     sphere.set_title("In R³ a plane is a circle on the sphere")
     figure.savefig(output, dpi=110)
     plt.close(figure)
@@ -142,10 +141,17 @@ def _convergence(problem: Any, seed: int) -> tuple[Array, dict[str, Array]]:
     return n_vectors, {name: np.array(values) for name, values in angles.items()}
 
 
-def _sphere(seed: int) -> tuple[Array, Array, Array, Array]:
-    """Return the example of the paper: spherized points in R^3, 75 % of them on a plane, and two bases."""
-    problem = make_low_rank(400, 3, 2, outlier_fraction=0.25, random_state=seed)
-    start = GASG21(2, random_state=seed + 1).partial_fit(problem.data[:1]).components_
-    model = GASG21(2, init=start, random_state=seed)
-    found = model.fit(problem.data).components_
-    return _spherized(problem.data), problem.inlier, start, found
+def _draw_convergence(ax: Any, n_vectors: Array, angles: dict[str, Array]) -> None:
+    """Plot the angles to the true subspace; the first method is highlighted."""
+    styles = [(BLUE, "-", 2.2), (ORANGE, "--", 1.6), (GREEN, ":", 1.8), (RED, "-.", 1.6)]
+    for (name, angle), (color, line, width) in zip(angles.items(), styles, strict=True):
+        ax.semilogy(n_vectors, angle, line, color=color, lw=width, label=name)
+    ax.set(xlabel="samples used", ylabel="angle to the true subspace [rad]")
+    ax.grid(alpha=0.3)
+    ax.legend(frameon=False, loc="upper right", bbox_to_anchor=(1.0, 0.78), fontsize="small")
+
+
+def _sphere(seed: int) -> tuple[GASG21, Array]:
+    """Return the example of the paper: points in R^3, 75 % of them on a plane, and the fit to them."""
+    X = make_low_rank(400, 3, 2, outlier_fraction=0.25, random_state=seed).data
+    return GASG21(2, random_state=seed).fit(X), X
