@@ -48,6 +48,15 @@ class Scatter:
         Scatter of the weights of the inliers in the basis.
     s : float
         Scatter of their residuals, per degree of freedom.
+
+    Examples
+    --------
+    >>> from gasg21.blocks import block_sums
+    >>> from gasg21.datasets import make_low_rank
+    >>> data = make_low_rank(400, 20, 2, outlier_fraction=0.2, random_state=0)
+    >>> scatter = block_sums(data.basis, data.data).scatter
+    >>> scatter.C.shape
+    (2, 2)
     """
 
     C: Array
@@ -72,6 +81,15 @@ class BlockSums:
         Normal equations of each feature.
     information : ndarray of shape (d, d)
         Information matrix, for `estimated_angle`.
+
+    Examples
+    --------
+    >>> from gasg21.blocks import block_sums
+    >>> from gasg21.datasets import make_low_rank
+    >>> data = make_low_rank(400, 20, 2, outlier_fraction=0.2, random_state=0)
+    >>> total = block_sums(data.basis, data.data[:200]) + block_sums(data.basis, data.data[200:])
+    >>> total.rows.shape
+    (20, 5)
     """
 
     C: Array
@@ -129,6 +147,15 @@ def block_sums(components: Array, X: Any, scatter: Scatter | None = None, mask: 
     -------
     sums : BlockSums
         Sums over the samples of the block.
+
+    Examples
+    --------
+    >>> from gasg21.blocks import block_sums
+    >>> from gasg21.datasets import make_low_rank
+    >>> data = make_low_rank(400, 20, 2, outlier_fraction=0.2, random_state=0)
+    >>> sums = block_sums(data.basis, data.data)
+    >>> bool(sums.weight > 0)
+    True
     """
     components = _check_components(components)
     samples = check_samples(_BlockValidation(), X, mask, reset=True, dtype=components.dtype)
@@ -170,6 +197,16 @@ def new_basis(components: Array, sums: BlockSums, scatter: Scatter | None) -> tu
         Scatter of the next round.
     change : float
         Largest angle between the two subspaces, in radians; pi / 2 in the first round.
+
+    Examples
+    --------
+    >>> from gasg21.blocks import block_sums, new_basis
+    >>> from gasg21.datasets import make_low_rank
+    >>> data = make_low_rank(400, 20, 2, outlier_fraction=0.2, random_state=0)
+    >>> scatter = block_sums(data.basis, data.data).scatter  # the first round keeps the subspace
+    >>> components, scatter, change = new_basis(data.basis, block_sums(data.basis, data.data, scatter), scatter)
+    >>> bool(change < 1e-3)
+    True
     """
     components = _check_components(components)
     following = sums.scatter

@@ -169,6 +169,19 @@ def load_hopkins155(root: str | os.PathLike[str]) -> Iterator[Bunch]:
             Number of motions.
         category : {"checkerboard", "traffic", "articulated"}
             Kind of sequence.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import numpy as np, scipy.io
+    >>> from gasg21.datasets import load_hopkins155
+    >>> with tempfile.TemporaryDirectory() as root:  # one made-up sequence: 40 points, 10 frames, 2 motions
+    ...     os.mkdir(os.path.join(root, "1R2RC"))
+    ...     content = {"x": np.ones((3, 40, 10)), "s": np.repeat([1, 2], 20)}
+    ...     scipy.io.savemat(os.path.join(root, "1R2RC", "1R2RC_truth.mat"), content)
+    ...     (sequence,) = load_hopkins155(root)
+    >>> sequence.name, sequence.data.shape, sequence.n_motions, sequence.category
+    ('1R2RC', (40, 20), 2, 'checkerboard')
     """
     root = Path(root)
     files = sorted(path for path in root.glob("*/*_truth.mat") if path.name == f"{path.parent.name}_truth.mat")
@@ -200,6 +213,18 @@ def load_faces(path: str | os.PathLike[str]) -> Bunch:
             Gray levels of the faces, as float64.
         background : ndarray of shape (n_images, height * width)
             Gray levels of the background images, as float64.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import numpy as np
+    >>> from gasg21.datasets import load_faces
+    >>> with tempfile.TemporaryDirectory() as folder:  # a file of the same layout, without faces
+    ...     path = os.path.join(folder, "faces.npz")
+    ...     np.savez(path, faces=np.zeros((5, 64, 20, 20)), background=np.zeros((400, 20, 20)))
+    ...     data = load_faces(path)
+    >>> data.faces.shape, data.background.shape
+    ((5, 64, 400), (400, 400))
     """
     with np.load(path, allow_pickle=False) as archive:
         missing = {"faces", "background"} - set(archive.files)

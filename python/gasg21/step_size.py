@@ -38,6 +38,16 @@ class AdaptiveStep:
     max_level : int, optional
         How often the step is halved at most. With a bound, a stream that has converged can still follow a change of
         the subspace. None means 32 for `partial_fit` with scaling, else no bound.
+
+    Examples
+    --------
+    >>> from gasg21 import GASG21
+    >>> from gasg21.datasets import make_low_rank
+    >>> from gasg21.step_size import AdaptiveStep
+    >>> rule = AdaptiveStep(max_level=10)
+    >>> model = GASG21(2, step_size=rule, random_state=0).partial_fit(make_low_rank(500, 20, 2, random_state=0).data)
+    >>> model.level_ <= 10
+    True
     """
 
     eta0: float | None = None
@@ -59,6 +69,16 @@ class DiminishingStep:
     eta0 : float, optional
         The first step. Smaller values end closer to the subspace, unless they are too small to reach it. None means
         10 in `GRASTA`, whose gradients are longer, else 100.
+
+    Examples
+    --------
+    >>> from gasg21 import GASG21
+    >>> from gasg21.datasets import make_low_rank
+    >>> from gasg21.step_size import DiminishingStep
+    >>> rule = DiminishingStep(eta0=50)
+    >>> model = GASG21(2, step_size=rule, random_state=0).partial_fit(make_low_rank(500, 20, 2, random_state=0).data)
+    >>> bool(model.step_size_ < 0.2)
+    True
     """
 
     eta0: float | None = None
@@ -73,6 +93,16 @@ class ConstantStep:
     ----------
     eta0 : float, optional
         The step. None means 0.01 in `GRASTA`, whose gradients are longer, else 0.1.
+
+    Examples
+    --------
+    >>> from gasg21 import GASG21
+    >>> from gasg21.datasets import make_low_rank
+    >>> from gasg21.step_size import ConstantStep
+    >>> rule = ConstantStep(eta0=0.05)
+    >>> model = GASG21(2, step_size=rule, random_state=0).partial_fit(make_low_rank(500, 20, 2, random_state=0).data)
+    >>> model.step_size_
+    0.05
     """
 
     eta0: float | None = None
@@ -104,6 +134,16 @@ class MultiLevelStep:
         for `partial_fit`, and 50, as in their demonstration, for `fit`.
     max_angle : float
         Largest angle, in radians, by which one vector may rotate the subspace.
+
+    Examples
+    --------
+    >>> from gasg21 import GRASTA
+    >>> from gasg21.datasets import make_low_rank
+    >>> from gasg21.step_size import MultiLevelStep
+    >>> rule = MultiLevelStep(mu_max=20)
+    >>> model = GRASTA(2, step_size=rule, random_state=0).partial_fit(make_low_rank(500, 20, 2, random_state=0).data)
+    >>> model.level_ >= 0
+    True
     """
 
     first_angle: float = 0.1
@@ -125,6 +165,16 @@ class GreedyStep:
     is faster on clean data (L. Balzano and S. J. Wright, "Local convergence of an algorithm for subspace
     identification from partial data", 2015). One outlier rotates the subspace away. Not for `GRASTA` nor for
     ``scaling=True``.
+
+    Examples
+    --------
+    >>> from gasg21 import GROUSE
+    >>> from gasg21.datasets import make_low_rank
+    >>> from gasg21.step_size import GreedyStep
+    >>> rule = GreedyStep()
+    >>> model = GROUSE(2, step_size=rule, random_state=0).partial_fit(make_low_rank(500, 20, 2, random_state=0).data)
+    >>> bool(model.residuals_[-1] < 1e-3)
+    True
     """
 
 

@@ -42,6 +42,13 @@ class BlockSource:
         Samples that a fit draws from all parts, and solves before it looks at all of them.
     memory : int
         Bytes that a fit may use for parts and sample. See `with_limits`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gasg21.blocks import BlockSource
+    >>> BlockSource.from_blocks([np.zeros((100, 8)), np.ones((50, 8))])
+    _Blocks(2 parts, 150 rows, 8 features, float64)
     """
 
     n_features: int
@@ -56,11 +63,28 @@ class BlockSource:
         return len(self.lengths)
 
     def read(self, i: int) -> Any:
-        """Return part i: an array or CSR matrix of shape (rows, n_features), or a pair of an array and its mask."""
+        """Return part i.
+
+        Parameters
+        ----------
+        i : int
+            Number of the part, from 0.
+
+        Returns
+        -------
+        part : ndarray or CSR matrix of shape (n_rows, n_features), or a pair of an array and its mask
+            The same data each time.
+        """
         raise NotImplementedError
 
     def name(self, i: int) -> str:
-        """Return how an error calls part i, such as a file or a chunk."""
+        """Return how an error calls part i, such as a file or a chunk.
+
+        Parameters
+        ----------
+        i : int
+            Number of the part, from 0.
+        """
         return f"part {i}"
 
     def with_limits(self: Self, *, n_sampled: int | None = None, memory: float | None = None) -> Self:

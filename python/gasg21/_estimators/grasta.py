@@ -60,8 +60,12 @@ class GRASTA(StreamingSubspace):
         As in `GASG21`, without "noise_floor" and "ambiguous". "converged" means that a pass moved the subspace by no
         more than `tol`; this also happens when the multi-level step has shrunk too early. "undetermined" means that
         the result predicts hardly any sample.
-
-    The other attributes are those of `GASG21`.
+    components_, mean_, explained_variance_, explained_variance_ratio_, noise_variance_
+        As in `GASG21`.
+    n_components_, n_features_in_, n_iter_, n_passes_, n_skipped_, diagnostics_
+        As in `GASG21`.
+    converged_, changes_, residuals_, history_, step_size_, level_, offset_
+        As in `GASG21`.
 
     References
     ----------

@@ -17,11 +17,31 @@ class GROUSE(StreamingSubspace):
     O(n_features * n_components^2), as in `GASG21`. Prefer it where there are no outliers and the subspace keeps
     changing. ``step_size="greedy"`` (Balzano and Wright, 2015) has nothing to tune and is the fastest on clean data.
 
-    Parameters and attributes are those of `GASG21`, with ``step_size="constant"`` as the default, and without
-    `scaling`, `polish` and `working_components`. ``center=True`` fits an affine subspace. Outliers are left out of
-    `mean_`, `explained_variance_` and the order of `components_`, but they pull the subspace itself. `status_` is never
-    "ambiguous": `fit` does not look for what the mask leaves open, nor for another answer. `replay` applies by default
-    with step rules that compare gradients, "adaptive" and "multilevel": None means 0 with the others.
+    Parameters
+    ----------
+    n_components : int or "auto"
+        Dimension of the subspace. "auto" as in `GASG21`.
+    center : bool
+        True fits an affine subspace, False one through the origin.
+    step_size : {"constant", "greedy", "adaptive", "multilevel", "diminishing"} or an instance from `gasg21.step_size`
+        Length of the steps.
+    replay : int, optional
+        As in `GASG21`. None means 64 with step rules that compare gradients, "adaptive" and "multilevel", else 0.
+    init, max_passes, tol, contamination, on_bad, absent, random_state, verbose, n_jobs
+        As in `GASG21`.
+
+    Attributes
+    ----------
+    status_ : str
+        As in `GASG21`, but never "ambiguous": `fit` does not look for what the mask leaves open, nor for another
+        answer.
+    components_, mean_, explained_variance_, explained_variance_ratio_, noise_variance_
+        As in `GASG21`. Outliers are left out of the variances and of the order of the components, but they pull the
+        subspace itself.
+    n_components_, n_features_in_, n_iter_, n_passes_, n_skipped_, diagnostics_
+        As in `GASG21`.
+    converged_, changes_, residuals_, history_, step_size_, level_, offset_, estimated_angle_
+        As in `GASG21`.
 
     References
     ----------
@@ -30,6 +50,16 @@ class GROUSE(StreamingSubspace):
 
     L. Balzano and S. J. Wright, "Local convergence of an algorithm for subspace identification from partial
     data", Foundations of Computational Mathematics, 2015, arXiv:1306.3391.
+
+    Examples
+    --------
+    >>> from gasg21 import GROUSE
+    >>> from gasg21.datasets import make_low_rank
+    >>> from gasg21.metrics import subspace_angle
+    >>> data = make_low_rank(2000, 50, 3, observed_fraction=0.5, random_state=0)
+    >>> model = GROUSE(n_components=3, step_size="greedy", random_state=0).fit(data.data)
+    >>> bool(subspace_angle(model.components_, data.basis) < 1e-5)
+    True
     """
 
     _loss = "squared"

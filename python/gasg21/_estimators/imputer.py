@@ -53,7 +53,7 @@ class SubspaceImputer(
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_components_, n_features)
+    components_ : ndarray of shape (n_components, n_features)
         Principal axes of the subspace, strongest first.
     mean_ : ndarray of shape (n_features,)
         Mean of the inliers; zeros with ``center=False``.
@@ -127,10 +127,20 @@ class SubspaceImputer(
 
     @reads
     def transform(self, X: Any, mask: Any = None) -> Array:
-        """Return X, dense, with its missing entries filled in: see `GASG21.complete`.
+        """Return X with its missing entries filled in: see `GASG21.complete`.
 
-        Entries of features that the fit has never observed stay NaN, with a warning. A sample without an observed
-        entry becomes `mean_`, or stays NaN with ``center=False``.
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            NaN is missing. The stored entries of a sparse matrix are the observed ones.
+        mask : bool array of the shape of X, optional
+            True = observed.
+
+        Returns
+        -------
+        X_completed : ndarray of shape (n_samples, n_features)
+            Dense. Entries of features that the fit has never observed stay NaN, with a warning. A sample without an
+            observed entry becomes `mean_`, or stays NaN with ``center=False``.
         """
         check_is_fitted(self)
         samples = check_samples(self, X, mask, reset=False, dtype=self.components_.dtype)

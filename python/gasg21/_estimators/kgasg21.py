@@ -82,7 +82,7 @@ class KGASG21(SavedUnion):
         twice as many rounds after those around the repair.
     tol : float
         The angle to aim at, in radians. 0 without polish runs all passes.
-    on_bad, absent
+    on_bad, absent : str
         As for `GASG21`.
     random_state : int, RandomState, Generator or None
         An int gives the same bits every time.
@@ -143,6 +143,10 @@ class KGASG21(SavedUnion):
         How many samples the stream has seen and used, and why others were not used.
     n_skipped_ : int
         Samples that could not be used.
+    changes_ : list of int
+        After `partial_fit`: after how many vectors of the stream any of the subspaces was seen to change.
+    n_features_in_ : int
+        Number of features.
 
     Examples
     --------
@@ -239,6 +243,19 @@ class KGASG21(SavedUnion):
         The first call selects where to start from its samples, as `fit` does (it needs enough of them: some ten per
         cluster and dimension); later calls continue. It makes one run, whatever `n_ensemble` is. ``labels_`` and
         ``residuals_`` are those of the samples of this call, before each of them moved its subspace.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            As for `fit`. One vector may be given without the first axis.
+        y : ignored
+        mask : bool array of the shape of X, optional
+            True = observed.
+
+        Returns
+        -------
+        self
+            ``status_``, ``cluster_status_`` and ``changes_`` say how the stream fares.
         """
         with drafted(self) as draft:
             stopped = draft._partial_fit(X, mask)
@@ -258,7 +275,21 @@ class KGASG21(SavedUnion):
         return interrupt
 
     def fit_predict(self, X: Any, y: None = None, mask: Any = None) -> Array:
-        """Find the subspaces and return the labels of the samples."""
+        """Find the subspaces and return the labels of the samples.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            As for `fit`.
+        y : ignored
+        mask : bool array of the shape of X, optional
+            True = observed.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            ``labels_``.
+        """
         return self.fit(X, y, mask=mask).labels_
 
     def fit_transform(self, X: Any, y: None = None, mask: Any = None) -> Array:

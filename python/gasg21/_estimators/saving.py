@@ -156,6 +156,20 @@ def load(path: str | os.PathLike[str]) -> Any:
         If it is not a model file, or was changed or damaged, or a newer version has written it.
     OSError
         If it cannot be read.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import gasg21
+    >>> from gasg21.datasets import make_low_rank
+    >>> data = make_low_rank(500, 30, 2, outlier_fraction=0.2, random_state=0)
+    >>> model = gasg21.GASG21(2, random_state=0).fit(data.data)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "model.gasg21")
+    ...     model.save(path)
+    ...     again = gasg21.load(path)
+    >>> bool((again.predict(data.data) == model.predict(data.data)).all())
+    True
     """
     tree = _core.decode(_core.read_file(path))
     with reading_tree():

@@ -67,7 +67,18 @@ class SubspaceMixin(
 
     @reads
     def inverse_transform(self, W: Any) -> Array:
-        """Return the samples with the given weights, ``W @ components_ + mean_``, shape (n_samples, n_features)."""
+        """Return the samples with the given weights, ``W @ components_ + mean_``.
+
+        Parameters
+        ----------
+        W : array-like of shape (n_samples, n_components)
+            Weights, as `transform` returns them.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            Samples in the subspace.
+        """
         check_is_fitted(self)
         components = self.components_
         W = check_array(W, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan", input_name="W")
@@ -79,6 +90,13 @@ class SubspaceMixin(
     @reads
     def complete(self, X: Any, mask: Any = None) -> Array:
         """Return X with its missing entries filled in from the subspace; observed entries are kept.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            NaN is missing. The stored entries of a sparse matrix are the observed ones.
+        mask : bool array of the shape of X, optional
+            True = observed.
 
         Returns
         -------
@@ -105,7 +123,17 @@ class SubspaceMixin(
     def score_samples(self, X: Any, mask: Any = None) -> Array:
         """Minus the residual of each unit-norm sample: 0 lies in the subspace, -1 is orthogonal to it.
 
-        NaN where too few entries are observed; 0 for a sample of zeros.
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            NaN is missing. The stored entries of a sparse matrix are the observed ones.
+        mask : bool array of the shape of X, optional
+            True = observed.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            NaN where too few entries are observed; 0 for a sample of zeros.
         """
         return -self._residuals(self._check_new(X, mask), telling=False)
 
@@ -113,18 +141,55 @@ class SubspaceMixin(
     def decision_function(self, X: Any, mask: Any = None) -> Array:
         """``score_samples(X) - offset_``: below 0 is an outlier.
 
-        NaN for a sample that says nothing (all zero, or too few entries observed).
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            NaN is missing. The stored entries of a sparse matrix are the observed ones.
+        mask : bool array of the shape of X, optional
+            True = observed.
+
+        Returns
+        -------
+        margins : ndarray of shape (n_samples,)
+            NaN for a sample that says nothing (all zero, or too few entries observed).
         """
         return -self._residuals(self._check_new(X, mask), telling=True) - self.offset_
 
     @reads
     def predict(self, X: Any, mask: Any = None) -> Array:
-        """+1 for inliers; -1 for outliers and for samples that say nothing (all zero, too few entries observed)."""
+        """Say which samples are outliers.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            NaN is missing. The stored entries of a sparse matrix are the observed ones.
+        mask : bool array of the shape of X, optional
+            True = observed.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            +1 for inliers; -1 for outliers and for samples that say nothing (all zero, too few entries observed).
+        """
         with np.errstate(invalid="ignore"):
             return np.where(self.decision_function(X, mask) >= 0, 1, -1)
 
     def fit_predict(self, X: Any, y: None = None, mask: Any = None) -> Array:
-        """Fit the subspace and label the samples."""
+        """Fit the subspace and say which of its samples are outliers.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            As for `fit`.
+        y : ignored
+        mask : bool array of the shape of X, optional
+            True = observed.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            +1 for inliers, -1 for outliers, as in `predict`.
+        """
         return self.fit(X, y, mask=mask).predict(X, mask=mask)
 
     def _check_new(self, X: Any, mask: Any) -> Samples:
@@ -299,7 +364,17 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
         looks like one. With ``center=True``, samples are ranked by both `distances`: ``1 / (1 + mean square)``, less 1
         for outliers. With a numeric contamination, ``score_samples(X) - offset_``.
 
-        NaN for a sample that says nothing (all zero, or too few entries observed).
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            NaN is missing. The stored entries of a sparse matrix are the observed ones.
+        mask : bool array of the shape of X, optional
+            True = observed.
+
+        Returns
+        -------
+        margins : ndarray of shape (n_samples,)
+            NaN for a sample that says nothing (all zero, or too few entries observed).
         """
         samples, now = self._check_new(X, mask), self._current()
         if now.offset is not None:
@@ -308,10 +383,22 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
 
     @reads
     def predict(self, X: Any, mask: Any = None) -> Array:
-        """+1 for inliers; -1 for outliers and for samples that say nothing (all zero, too few entries observed).
+        """Say which samples are outliers.
 
         Warns (`DataQualityWarning`) if the fit explains too little of the samples for a decision, or calls none or more
         than half of them outliers.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            NaN is missing. The stored entries of a sparse matrix are the observed ones.
+        mask : bool array of the shape of X, optional
+            True = observed.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            +1 for inliers; -1 for outliers and for samples that say nothing (all zero, too few entries observed).
         """
         labels = super().predict(X, mask)
         doubt = self._current().doubt_about_decisions
@@ -322,6 +409,13 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
     @reads
     def distances(self, X: Any, mask: Any = None) -> Array:
         """Two robust distances of each sample: within the subspace, and to it. The axes of the outlier map.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            NaN is missing. The stored entries of a sparse matrix are the observed ones.
+        mask : bool array of the shape of X, optional
+            True = observed.
 
         Returns
         -------
@@ -342,6 +436,13 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
         A missing entry becomes its expectation, given the observed entries of its sample and how the inliers scatter
         in the subspace. So weights that few entries determine are shrunk, and a sample needs only one observed entry.
         On data without noise this is least squares.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            NaN is missing. The stored entries of a sparse matrix are the observed ones.
+        mask : bool array of the shape of X, optional
+            True = observed.
 
         Returns
         -------
@@ -365,6 +466,19 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
         Each observed entry is predicted once, from all other entries of its sample, as in `complete`. The score is 1
         minus a robust mean, over the samples, of the relative squared errors, so outlying samples count little. It
         chooses among models: ``GridSearchCV(GASG21(), {"n_components": range(1, 10)})``.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            NaN is missing. The stored entries of a sparse matrix are the observed ones.
+        y : ignored
+        mask : bool array of the shape of X, optional
+            True = observed.
+
+        Returns
+        -------
+        score : float
+            At most 1; larger is better.
         """
         samples, subspace = self._check_new(X, mask), self._current().subspace
         return held_out.score(subspace, samples, samples.n_threads(self.n_jobs))

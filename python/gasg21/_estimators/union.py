@@ -137,23 +137,61 @@ class UnionMixin(
 
     @reads
     def predict(self, X: Any, mask: Any = None) -> Array:
-        """Label of the nearest subspace; -1 where too few entries are observed, or for rejected outliers."""
+        """Say which subspace is nearest to each sample.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            NaN is missing. The stored entries of a sparse matrix are the observed ones.
+        mask : bool array of the shape of X, optional
+            True = observed.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            -1 where too few entries are observed, and for outliers with ``reject_outliers=True``.
+        """
         lifted, working, published = self._located(X, mask)
         return self._rejected(*self._assign(working, published), lifted, working, published)
 
     @reads
     def transform(self, X: Any, mask: Any = None) -> Array:
-        """Residual of each unit-norm sample in each subspace, (n_samples, n_clusters), in [0, 1].
+        """Residual of each unit-norm sample in each subspace.
 
-        0 for a sample of zeros, NaN where too few entries are observed. They are measured in the coordinates in which
-        the clusters were found: lifted with ``center=True``, whitened if ``whitened_`` is True.
+        They are measured in the coordinates in which the clusters were found: lifted with ``center=True``, whitened if
+        ``whitened_`` is True.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            NaN is missing. The stored entries of a sparse matrix are the observed ones.
+        mask : bool array of the shape of X, optional
+            True = observed.
+
+        Returns
+        -------
+        residuals : ndarray of shape (n_samples, n_clusters)
+            In [0, 1]. 0 for a sample of zeros, NaN where too few entries are observed.
         """
         _, working, published = self._located(X, mask)
         return self._residuals(published.bases, working)
 
     @reads
     def score_samples(self, X: Any, mask: Any = None) -> Array:
-        """Minus the residual of each unit-norm sample in the nearest subspace: 0 is perfect, -1 is orthogonal."""
+        """Minus the residual of each unit-norm sample in the nearest subspace: 0 is perfect, -1 is orthogonal.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            NaN is missing. The stored entries of a sparse matrix are the observed ones.
+        mask : bool array of the shape of X, optional
+            True = observed.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            NaN where too few entries are observed.
+        """
         _, working, published = self._located(X, mask)
         return -self._assign(working, published)[1]
 
@@ -163,6 +201,19 @@ class UnionMixin(
 
         Each observed entry is predicted once, from the nearest subspace of its sample. As `GASG21.score`, it is 1 minus
         a robust mean of the relative errors. Samples with too few entries do not count.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            NaN is missing. The stored entries of a sparse matrix are the observed ones.
+        y : ignored
+        mask : bool array of the shape of X, optional
+            True = observed.
+
+        Returns
+        -------
+        score : float
+            At most 1; larger is better.
         """
         lifted, working, published = self._located(X, mask)
         labels = self._assign(working, published)[0]
@@ -172,7 +223,17 @@ class UnionMixin(
     def complete(self, X: Any, mask: Any = None) -> Array:
         """Return X with its missing entries filled in from the nearest subspace; observed entries are kept.
 
-        Missing entries of a row with too few observed ones stay NaN.
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            NaN is missing. The stored entries of a sparse matrix are the observed ones.
+        mask : bool array of the shape of X, optional
+            True = observed.
+
+        Returns
+        -------
+        X_completed : ndarray of shape (n_samples, n_features)
+            Dense. Missing entries of a row with too few observed ones stay NaN.
         """
         samples, published = self._check_new(X, mask), self._current()
         lifted = published.coordinates.lifted(samples)

@@ -69,6 +69,16 @@ class FMS(IterativeSubspace):
     ----------
     G. Lerman and T. Maunu, "Fast, robust and non-convex subspace recovery", Information and Inference 7, 2018
     (Algorithm 1).
+
+    Examples
+    --------
+    >>> from gasg21.baselines import FMS
+    >>> from gasg21.datasets import make_low_rank
+    >>> from gasg21.metrics import subspace_angle
+    >>> data = make_low_rank(300, 20, 2, outlier_fraction=0.4, random_state=0)
+    >>> model = FMS(n_components=2).fit(data.data)
+    >>> bool(subspace_angle(model.components_, data.basis) < 1e-6)
+    True
     """
 
     def __init__(

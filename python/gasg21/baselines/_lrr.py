@@ -22,7 +22,7 @@ class LRR(SubspaceClusterer):
     """Subspace clustering by low-rank representation (Liu, Lin, Yan, Sun, Yu and Ma).
 
     Writes the samples, the rows of X, as combinations of each other. The coefficients Z have low rank, and the
-    errors E are nonzero in few rows, those of corrupted samples:
+    errors E are nonzero in few rows, those of corrupted samples::
 
         min over Z, E of |Z|_* + lam |E|_{2,1}    subject to    X = Z X + E.
 

@@ -85,6 +85,16 @@ class OutlierPursuit(IterativeSubspace):
 
     H. Zhang, Z. Lin, C. Zhang and E. Chang, "Exact recoverability of robust PCA via outlier pursuit with tight
     recovery bounds", AAAI 2015.
+
+    Examples
+    --------
+    >>> from gasg21.baselines import OutlierPursuit
+    >>> from gasg21.datasets import make_low_rank
+    >>> from gasg21.metrics import subspace_angle
+    >>> data = make_low_rank(300, 20, 2, outlier_fraction=0.1, random_state=0)
+    >>> model = OutlierPursuit(n_components=2).fit(data.data)
+    >>> bool(subspace_angle(model.components_, data.basis) < 1e-4)
+    True
     """
 
     def __init__(

@@ -47,6 +47,16 @@ class PCA(SubspaceBaseline):
     References
     ----------
     K. Pearson, "On lines and planes of closest fit to systems of points in space", Philosophical Magazine 2, 1901.
+
+    Examples
+    --------
+    >>> from gasg21.baselines import PCA
+    >>> from gasg21.datasets import make_low_rank
+    >>> from gasg21.metrics import subspace_angle
+    >>> data = make_low_rank(300, 20, 2, outlier_fraction=0.0, random_state=0)
+    >>> model = PCA(n_components=2).fit(data.data)
+    >>> bool(subspace_angle(model.components_, data.basis) < 1e-6)
+    True
     """
 
     def _solve(self, X: Array, d: int) -> Solution:

@@ -75,6 +75,16 @@ class REAPER(IterativeSubspace):
     ----------
     G. Lerman, M. McCoy, J. Tropp and T. Zhang, "Robust computation of linear models by convex relaxation",
     Foundations of Computational Mathematics 15, 2015 (Algorithms 4.1 and 4.2).
+
+    Examples
+    --------
+    >>> from gasg21.baselines import REAPER
+    >>> from gasg21.datasets import make_low_rank
+    >>> from gasg21.metrics import subspace_angle
+    >>> data = make_low_rank(300, 20, 2, outlier_fraction=0.4, random_state=0)
+    >>> model = REAPER(n_components=2).fit(data.data)
+    >>> bool(subspace_angle(model.components_, data.basis) < 1e-6)
+    True
     """
 
     def __init__(

@@ -77,6 +77,16 @@ class RobustMD(IterativeSubspace):
     References
     ----------
     J. Goes, T. Zhang, R. Arora and G. Lerman, "Robust stochastic principal component analysis", AISTATS 2014.
+
+    Examples
+    --------
+    >>> from gasg21.baselines import RobustMD
+    >>> from gasg21.datasets import make_low_rank
+    >>> from gasg21.metrics import subspace_angle
+    >>> data = make_low_rank(2000, 10, 2, outlier_fraction=0.2, random_state=0)
+    >>> model = RobustMD(n_components=2, random_state=0).partial_fit(data.data)
+    >>> bool(subspace_angle(model.components_, data.basis) < 0.1)
+    True
     """
 
     _descent: MirrorDescent

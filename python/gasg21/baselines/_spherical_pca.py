@@ -17,11 +17,33 @@ class SphericalPCA(PCA):
     Use it as a starting point, or if the outliers are long but few. Outliers in random directions bias it if the
     inliers are spread unevenly over the subspace. With outliers it never recovers the subspace exactly.
 
-    The parameters and attributes are those of `PCA`.
+    Parameters
+    ----------
+    n_components : int, default=1
+        Dimension of the subspace, in [1, n_features - 1].
+    contamination : "auto" or float, default="auto"
+        How `predict` finds outliers; see `gasg21.GASG21`. A float must be in (0, 0.99].
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Orthonormal basis of the subspace, in order of decreasing singular value.
+    n_components_, n_features_in_, n_iter_, converged_, status_, history_, offset_
+        As in `PCA`.
 
     References
     ----------
     N. Locantore et al., "Robust principal component analysis for functional data", Test 8, 1999.
+
+    Examples
+    --------
+    >>> from gasg21.baselines import SphericalPCA
+    >>> from gasg21.datasets import make_low_rank
+    >>> from gasg21.metrics import subspace_angle
+    >>> data = make_low_rank(300, 20, 2, outlier_fraction=0.1, random_state=0)
+    >>> model = SphericalPCA(n_components=2).fit(data.data)
+    >>> bool(subspace_angle(model.components_, data.basis) < 0.05)
+    True
     """
 
     def _solve(self, X: Array, d: int) -> Solution:

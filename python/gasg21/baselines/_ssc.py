@@ -18,14 +18,14 @@ class SSC(SubspaceClusterer):
     """Sparse subspace clustering (Elhamifar and Vidal).
 
     Writes each sample, a row of X, as a sparse combination of the others. The nonzero coefficients then belong to
-    samples of its own subspace:
+    samples of its own subspace::
 
         min over C of |C|_1 + alpha / (2 mu) |X - C X|^2    subject to    diag(C) = 0 (and C 1 = 1 if affine),
 
-    with mu = min_i max_{j != i} |x_i . x_j|. For alpha > 1 every sample has nonzero coefficients, unless it is zero
+    with ``mu = min_i max_{j != i} |x_i . x_j|``. For alpha > 1 every sample has nonzero coefficients, unless it is zero
     or orthogonal to all others. The solver is ADMM. The post-processing is that of the authors' code: in each row,
     keep the largest coefficients that make up a fraction `keep` of the sum, and divide the row by its largest one.
-    The affinity |C| + |C|' is clustered spectrally.
+    The affinity ``|C| + |C|'`` is clustered spectrally.
 
     Use it for up to a few thousand complete samples, also if the subspaces are dependent, affine or of different
     dimensions; it needs no dimensions. It forms n_samples x n_samples matrices and does not accept missing entries.

@@ -78,6 +78,16 @@ class TME(IterativeSubspace):
 
     Y. Chen, A. Wiesel and A. Hero, "Robust shrinkage estimation of high-dimensional covariance matrices", IEEE
     Transactions on Signal Processing 59, 2011.
+
+    Examples
+    --------
+    >>> from gasg21.baselines import TME
+    >>> from gasg21.datasets import make_low_rank
+    >>> from gasg21.metrics import subspace_angle
+    >>> data = make_low_rank(300, 20, 2, outlier_fraction=0.4, random_state=0)
+    >>> model = TME(n_components=2).fit(data.data)
+    >>> bool(subspace_angle(model.components_, data.basis) < 1e-6)
+    True
     """
 
     def __init__(
