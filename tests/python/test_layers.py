@@ -39,6 +39,7 @@ PYTHON_LAYERS = [
     {"_core"},
     {"exceptions"},
     {"_support"},
+    {"_readers"},
     {"step_size"},
     {"_data"},
     {"metrics", "datasets"},

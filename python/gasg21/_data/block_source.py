@@ -11,6 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from gasg21._data.parameters import check_integer
+from gasg21._readers.from_files import FromFiles
+from gasg21._readers.stored import Parts
 from gasg21.exceptions import InvalidInputError
 
 Self = TypeVar("Self", bound="BlockSource")
@@ -19,14 +21,15 @@ N_SAMPLED = 20_000  # samples that a fit solves before it looks at all parts
 MEMORY = 2**30  # bytes that a fit may use for parts and sample
 
 
-class BlockSource:
+class BlockSource(FromFiles):
     """A data set in parts, each small enough for memory: files, chunks, row groups, arrays.
 
     `gasg21.GASG21.fit` and `gasg21.KGASG21.fit` take it in place of an array, and so do `transform`,
     `score_samples`, `predict` and `complete`, which then yield one array per part.
 
-    Make one with `from_blocks`, or derive a class that sets the attributes and has `read`. Its objects must be
-    picklable to be used by other processes, and `read` must be callable from several threads.
+    Make one of files with `from_zarr`, `from_hdf5`, `from_parquet`, `from_npy` or `from_csv`, of arrays or callables
+    with `from_blocks`, or derive a class that sets the attributes and has `read`. Its objects must be picklable to be
+    used by other processes, and `read` must be callable from several threads.
 
     Attributes
     ----------
@@ -87,6 +90,13 @@ class BlockSource:
         """
         return f"part {i}"
 
+    def only(self, i: int) -> BlockSource:
+        """Return a source that can read part i, under the same number: what to send to another process.
+
+        It is as small as the part allows. For a derived class it is the source itself.
+        """
+        return self
+
     def with_limits(self: Self, *, n_sampled: int | None = None, memory: float | None = None) -> Self:
         """Return the same data with other limits for a fit.
 
@@ -131,6 +141,10 @@ class BlockSource:
         """
         return _Blocks(blocks, n_features, dtype)
 
+    @classmethod
+    def _of_parts(cls, parts: Parts, feature_names: list[str] | None) -> BlockSource:
+        return _Stored(parts, feature_names)
+
 
 class _Blocks(BlockSource):
     """Parts in memory, or behind callables."""
@@ -156,6 +170,10 @@ class _Blocks(BlockSource):
         block = self._blocks[i]
         return block() if callable(block) else block
 
+    def only(self, i: int) -> BlockSource:
+        """Return a source that can read part i."""
+        return OnePart(self, i, self._blocks[i])
+
     def _first(self) -> Any:
         """Return the first part that has columns."""
         for i in range(len(self)):
@@ -168,6 +186,47 @@ class _Blocks(BlockSource):
                 return data if hasattr(data, "dtype") else np.asarray(data)
         msg = f"all {len(self)} parts are empty; n_features and dtype must be given"
         raise InvalidInputError(msg)
+
+
+class _Stored(BlockSource):
+    """Parts in files."""
+
+    def __init__(self, found: Parts, feature_names: list[str] | None) -> None:
+        self._parts = list(found.parts)
+        self.n_features, self.dtype, self.feature_names = found.n_features, found.dtype, feature_names
+        self.lengths = [part.length for part in self._parts]
+        if not self._parts:
+            msg = "the files hold no sample"
+            raise InvalidInputError(msg)
+
+    def read(self, i: int) -> Any:
+        """Return part i."""
+        return self._parts[i].read()
+
+    def name(self, i: int) -> str:
+        """Return the file, and which part of it."""
+        return self._parts[i].name
+
+    def only(self, i: int) -> BlockSource:
+        """Return a source that can read part i."""
+        return OnePart(self, i, self._parts[i].read)
+
+
+class OnePart(BlockSource):
+    """One part of a source, under its number there: what another process needs to work on it."""
+
+    def __init__(self, source: BlockSource, i: int, block: Any) -> None:
+        self.n_features, self.dtype, self.feature_names = source.n_features, source.dtype, source.feature_names
+        self.lengths = {i: source.lengths[i]}  # type: ignore[assignment]
+        self._name, self.block = source.name(i), block
+
+    def read(self, i: int) -> Any:
+        """Return the part."""
+        return self.block() if callable(self.block) else self.block
+
+    def name(self, i: int) -> str:
+        """Return the name of the part."""
+        return self._name
 
 
 def computed_in(dtype: Any) -> np.dtype[Any]:
