@@ -8,6 +8,7 @@
 #include <gasg21/support/error.hpp>
 #include <gasg21/version.hpp>
 
+#include "out_of_memory.hpp"
 #include "turn_lock.hpp"
 
 namespace py = pybind11;
@@ -51,4 +52,5 @@ PYBIND11_MODULE(_core, m) {
   gasg21::bindings::bind_infinite(m);
   gasg21::bindings::bind_inliers(m);
   gasg21::bindings::bind_model_file(m);
+  gasg21::bindings::guard_functions(m);
 }
