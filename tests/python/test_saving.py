@@ -188,9 +188,48 @@ def test_a_union_with_wrong_values_is_refused(keys, to, models, path):
 
 def test_a_parameter_that_was_changed_in_a_pickle_is_noticed(models):
     state = models[0].__getstate__()
+    assert state["others"] == {}  # all are under the checksum
+    state["others"]["tol"] = 0.5
+    with pytest.raises(ModelFormatError, match="multiple values for keyword argument 'tol'"):
+        GASG21().__setstate__(state)
+
+
+def test_a_parameter_that_was_changed_in_a_pickle_of_the_first_form_is_noticed(models):
+    model = GASG21(2, random_state=0)
+    state = {"parameters": model.get_params(), "model": model.__getstate__()["model"]}
+    again = GASG21()
+    again.__setstate__(state)
+    assert again.get_params() == model.get_params()
     state["parameters"]["tol"] = 0.5
     with pytest.raises(ModelFormatError, match="the parameter tol of this pickle was changed"):
         GASG21().__setstate__(state)
+
+
+class Unknown:
+    """A parameter that a file cannot hold."""
+
+    def __eq__(self, other):
+        return isinstance(other, Unknown)
+
+    __hash__ = None
+
+
+def test_a_pickle_keeps_parameters_that_a_file_cannot_hold():
+    again = pickle.loads(pickle.dumps(GASG21(2, tol=np.float32(0.25), init=Unknown())))
+    assert again.init == Unknown()
+    assert type(again.tol) is np.float32
+    assert again.tol == 0.25
+
+
+def test_a_pickle_that_ends_early_gives_no_estimator(models):
+    data, model = pickle.dumps(models[0]), fingerprint(models[0])
+    start = data.index(model)
+    for k in [*range(start), *range(start + len(model), len(data))]:
+        try:
+            found = pickle.loads(data[:k] + b"." + data[k:])
+        except Exception:
+            continue
+        assert not isinstance(found, GASG21) or fingerprint(found) == fingerprint(models[0])
 
 
 def test_a_failed_save_leaves_the_old_file(models, path, tmp_path):

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gasg21 import _core
 from gasg21._support.guarded import Guarded, snapshot
-from gasg21._support.pickling import new
+from gasg21._support.pickling import restored
 from gasg21._support.trees import from_tree, reading_tree, store, to_tree
 from gasg21.exceptions import InvalidInputError, ModelFormatError
 
@@ -55,26 +55,25 @@ class Savable(Guarded):
         _core.write_file(path, _core.encode(frozen._to_file(strict=True)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return new, (type(self),), self.__getstate__()
+        return restored, (type(self), self.__getstate__())
 
     def __getstate__(self) -> dict[str, Any]:
         frozen = self._frozen()
-        names = frozen._parameter_names()
-        parameters = {name: value for name, value in vars(frozen).items() if name in names}
-        return {"parameters": parameters, "model": _core.encode(frozen._to_file(strict=False))}
+        tree = frozen._to_file(strict=False)
+        names = frozen._parameter_names() - set(tree["parameters"])
+        return {"model": _core.encode(tree), "others": {name: getattr(frozen, name) for name in names}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         with reading_tree():
-            if set(state) != {"parameters", "model"}:
-                msg = "this pickle is of another version of gasg21"
-                raise ModelFormatError(msg)
             tree = _core.decode(state["model"])
-            _check_same(tree["parameters"], state["parameters"])
             if tree["estimator"] != type(self).__name__:
                 msg = f"the pickle holds a {tree['estimator']}, not a {type(self).__name__}"
                 raise ModelFormatError(msg)
+            parameters = {name: from_tree(value) for name, value in tree["parameters"].items()}
+            others = state["others"] if "others" in state else _others_of_first_form(state, tree)
+            fresh = type(self)(**parameters, **others)  # raises if one is unknown, or there twice
             attributes = self._attributes_of(tree)
-        self._replace_attributes({**state["parameters"], **attributes})
+        self._replace_attributes(vars(fresh) | attributes)
 
     def _frozen(self: Self) -> Self:
         """Return a copy whose attributes are all of the same moment and do not change any more."""
@@ -189,12 +188,14 @@ def _estimator_of_stream(tree: dict[str, Any]) -> str:
     return {"L21Loss": "GASG21", "SquaredLoss": "GROUSE", "L1Loss": "GRASTA"}[loss]
 
 
-def _check_same(stored: dict[str, Any], pickled: dict[str, Any]) -> None:
-    """Raise ModelFormatError if parameters of a pickle differ from those under its checksum."""
-    for name, tree in stored.items():
-        if name not in pickled or _core.encode({"": to_tree(pickled[name])}) != _core.encode({"": tree}):
+def _others_of_first_form(state: dict[str, Any], tree: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters outside the checksum. The first pickles had all of them there too."""
+    pickled, stored = state["parameters"], tree["parameters"]
+    for name, value in stored.items():
+        if name not in pickled or _core.encode({"": to_tree(pickled[name])}) != _core.encode({"": value}):
             msg = f"the parameter {name} of this pickle was changed or damaged"
             raise ModelFormatError(msg)
+    return {name: value for name, value in pickled.items() if name not in stored}
 
 
 def _nested(tree: dict[str, Any]) -> Savable:
