@@ -122,13 +122,17 @@ py::dict recover_in(const py::object& samples, const py::object& mask, uword n, 
     return Recoverer<Core>(make_tracker<T>(data, working, choice.rule, choice, watch),
                            d + data.more(), options);
   };
-  if (options.center && !choice.loss.is_least_squares())
+  if (options.center && !choice.loss.is_least_squares()) {
+    watch.show_passes(false);
     centre_on_subspace(data, choice.loss, begin, watch);
+    watch.show_passes(true);
+  }
   Recoverer<Core> fit = begin();
   Evidence evidence;
   {
     const py::gil_scoped_release nogil;
     fit.run(data.view, watch);
+    watch.go_on();
     fit.hand_back(choice.stream_rule);
     evidence = fit.evidence(data.view, watch);
   }
@@ -178,14 +182,14 @@ py::object start_any(const py::object& samples, const py::object& mask, uword n,
 }
 
 uword choose_any(const py::object& samples, const py::object& mask, uword n, bool center,
-                 std::uint64_t seed, unsigned n_threads) {
+                 std::uint64_t seed, unsigned n_threads, const py::object& progress) {
   return in_precision_of(values_of(samples), [&](auto zero) {
     using T = decltype(zero);
     const Prepared<T> data(as_view<T>(samples, mask, n), center, true);
     RecoverOptions options;
     options.seed = seed;
     options.n_threads = n_threads;
-    Watch watch;
+    Watch watch(progress);
     uword d = 0;
     try {
       const py::gil_scoped_release nogil;
@@ -258,7 +262,7 @@ void bind_recover(py::module_& m) {
         "How far the centre of the samples is from 0, in units of their spread about it.");
   m.def("choose_dimension", &choose_any, py::arg("samples"), py::arg("mask"), py::arg("n"),
         py::kw_only(), py::arg("center"), py::arg("seed"), py::arg("n_threads"),
-        "The dimension that n_components=\"auto\" means.");
+        py::arg("progress") = py::none(), "The dimension that n_components=\"auto\" means.");
 }
 
 }  // namespace gasg21::bindings

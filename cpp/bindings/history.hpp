@@ -11,30 +11,33 @@
 
 namespace gasg21::bindings {
 
-/// One dict per pass. Numbers for one subspace, arrays for K.
+/// One pass. Numbers for one subspace, arrays for K.
+inline py::dict to_dict(const PassRecord& record, std::size_t number) {
+  const bool in_stream = record.stage == Stage::stream, many = !record.members.empty();
+  const auto each = [many](const arma::vec& v) -> py::object {
+    if (many) return to_column_array(v);
+    return py::float_(v[0]);
+  };
+  py::dict d;
+  d["pass"] = number;
+  d["stage"] = in_stream ? "stream" : "polish";
+  d["moved"] = each(record.moved);
+  if (in_stream || !many) d["median_residual"] = record.median_residual;
+  if (in_stream) d["near_residual"] = record.near_residual;
+  if (many) d["members"] = to_labels(record.members, arma::uword(-1));
+  if (in_stream) d["n_iter"] = record.n_iter;
+  if (in_stream && !many) {
+    d["level"] = record.level;
+    d["step_size"] = record.step_size;
+  }
+  if (!in_stream) d["estimated_angle"] = each(record.estimated_angle);
+  return d;
+}
+
+/// One dict per pass.
 inline py::list to_list(const std::vector<PassRecord>& history) {
   py::list all;
-  for (const PassRecord& record : history) {
-    const bool in_stream = record.stage == Stage::stream, many = !record.members.empty();
-    const auto each = [many](const arma::vec& v) -> py::object {
-      if (many) return to_column_array(v);
-      return py::float_(v[0]);
-    };
-    py::dict d;
-    d["pass"] = all.size() + 1;
-    d["stage"] = in_stream ? "stream" : "polish";
-    d["moved"] = each(record.moved);
-    if (in_stream || !many) d["median_residual"] = record.median_residual;
-    if (in_stream) d["near_residual"] = record.near_residual;
-    if (many) d["members"] = to_labels(record.members, arma::uword(-1));
-    if (in_stream) d["n_iter"] = record.n_iter;
-    if (in_stream && !many) {
-      d["level"] = record.level;
-      d["step_size"] = record.step_size;
-    }
-    if (!in_stream) d["estimated_angle"] = each(record.estimated_angle);
-    all.append(d);
-  }
+  for (const PassRecord& record : history) all.append(to_dict(record, all.size() + 1));
   return all;
 }
 

@@ -1,6 +1,6 @@
 // Keeps long loops responsive. They run without the GIL; a Watch takes it some twenty times a
 // second to let signals (Ctrl-C) and the progress bar through. It is the observer of `recover` and
-// `recover_union`.
+// `recover_union`, and shows Python each pass.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -10,6 +10,7 @@
 #include <gasg21/recovery/report.hpp>
 #include <utility>
 
+#include "history.hpp"
 #include "turn_lock.hpp"
 
 namespace gasg21::bindings {
@@ -19,28 +20,48 @@ namespace py = pybind11;
 class Watch {
  public:
   /// `progress(done, level, eta)` is called with the vectors done since the last call, 0 in batch
-  /// work, unless it is None. What it raises stops the work. `work` is the cost of one vector in
+  /// work, unless it is None. If it has `on_pass`, that is called with the record of each pass;
+  /// what is true ends the fit. What they raise stops the work. `work` is the cost of one vector in
   /// multiply-adds: the clock is read about every 100 us. A lock that the loop holds is released
   /// meanwhile, because a signal handler may want it, and passed on between two vectors to whoever
   /// waits for it.
   explicit Watch(py::object progress = py::none(), double work = 1e5, TurnLock* lock = nullptr)
-      : progress_(std::move(progress)),
+      : on_pass_(py::getattr(progress, "on_pass", py::none())),
+        progress_(std::move(progress)),
         stride_(uword(std::clamp(1e5 / work, 1.0, 1024.0))),
         lock_(lock) {}
 
-  /// After each vector, without the GIL. True = stop: a Python exception is pending.
+  /// After each vector, without the GIL. True = stop: a Python exception is pending, or `on_pass`
+  /// asked for it.
   bool step(const StepReport& report) {
     level_ = report.level;
     eta_ = report.eta;
     ++done_;
     if (lock_) lock_->pass_on_if_wanted();
-    return failed_ || (++since_look_ >= stride_ && look());
+    return failed_ || enough_ || (++since_look_ >= stride_ && look());
   }
 
   /// Now and then in batch work, without the GIL. True = stop.
-  bool poll() { return failed_ || look(); }
+  bool poll() { return failed_ || enough_ || look(); }
 
-  void pass(const PassRecord& /*record*/) {}
+  /// After each pass, without the GIL.
+  void pass(const PassRecord& record) {
+    if (on_pass_.is_none() || !shows_passes_ || failed_) return;
+    ++passes_;
+    const py::gil_scoped_acquire gil;
+    try {
+      enough_ = py::bool_(on_pass_(to_dict(record, passes_)));
+    } catch (py::error_already_set& error) {
+      error.restore();
+      failed_ = true;
+    }
+  }
+
+  /// Whether passes are shown; not those of fits that only prepare another one.
+  void show_passes(bool shown) { shows_passes_ = shown; }
+
+  /// After a fit that `on_pass` ended: lets the work that makes its result usable run to its end.
+  void go_on() { enough_ = false; }
 
   /// After the loop, with the GIL: reports the rest, or throws the pending exception.
   void finish() {
@@ -79,14 +100,15 @@ class Watch {
     return result != nullptr;
   }
 
-  py::object progress_;
+  py::object on_pass_, progress_;
   uword stride_;
   TurnLock* lock_;
-  uword done_ = 0, since_look_ = 0;
+  uword done_ = 0, since_look_ = 0, passes_ = 0;
   std::int64_t level_ = 0;
   double eta_ = 0;
   Clock::time_point last_ = Clock::now();
-  bool failed_ = false;
+  bool failed_ = false, shows_passes_ = true;
+  bool enough_ = false;  // `on_pass` has ended the fit
 };
 
 /// Runs work(parallel) without the GIL on several threads, while signals are let through.

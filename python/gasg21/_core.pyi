@@ -240,7 +240,14 @@ def start_tracker(
 ) -> Tracker: ...
 def offset_ratio(samples: Payload, mask: Array | None, n: int) -> float: ...
 def choose_dimension(
-    samples: Payload, mask: Array | None, n: int, *, center: bool, seed: int, n_threads: int
+    samples: Payload,
+    mask: Array | None,
+    n: int,
+    *,
+    center: bool,
+    seed: int,
+    n_threads: int,
+    progress: Progress | None = None,
 ) -> int: ...
 
 class KSubspaces64:

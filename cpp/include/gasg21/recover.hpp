@@ -104,7 +104,7 @@ class Recoverer {
   Evidence evidence(const Data& data, Observer& observer) {
     Evidence found;
     try {
-      if (status_ == Status::interrupted) throw Stopped{};
+      if (status_ == Status::interrupted && observer.poll()) throw Stopped{};
       found = collect_evidence(basis_, data, parallel(observer));
     } catch (const Stopped&) {
       status_ = Status::interrupted;

@@ -17,7 +17,7 @@ from gasg21._data.parameters import (
     step_adapts,
 )
 from gasg21._data.samples import Array, Samples
-from gasg21._support.progress import Progress
+from gasg21._support.progress import Moved
 from gasg21.step_size import StepSize
 
 
@@ -46,7 +46,7 @@ class UnionPlan:
         """Return how the stream goes on."""
         return core_following(self.replay, paper=not self.scaling, replay_helps=step_adapts(self.step_size))
 
-    def run(self, samples: Samples, progress: Progress | None = None, *, goal: str = "fit") -> dict[str, Any]:
+    def run(self, samples: Samples, progress: Moved | None = None, *, goal: str = "fit") -> dict[str, Any]:
         """Run a whole fit, or only the start of one or of a stream: goal "fit", "start_of_fit", "start_of_stream"."""
         batch = samples.whole()
         return _core.recover_union(

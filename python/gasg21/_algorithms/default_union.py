@@ -48,11 +48,13 @@ def recover_default(
     """Run once. If another representation contradicts the result, seek a consensus."""
     one = plan.run(samples, progress)
     stands = DefaultUnion(one, None, None, None)
-    if one["interrupt"] is not None or len(plan.dimensions) == 1:
+    if one["status"] == "interrupted" or len(plan.dimensions) == 1:
         return stands
     screened = screen is True or (screen == "auto" and Screening.applies(plan.dimensions, samples.n_features))
     if not screened and _is_clear(one["subspaces"], samples, plan):
         return stands
+    if progress is not None:
+        progress.stage("compare representations")
     with threadpool_limits(1):  # so many small problems are slower on several threads; and the bits stay the same
         return _examine(plan, one, samples, rows_of, screen, screened)
 

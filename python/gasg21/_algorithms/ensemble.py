@@ -17,6 +17,7 @@ from gasg21._algorithms.one_subspace import OneSubspace
 from gasg21._algorithms.principal import principal_axes, unit_rows
 from gasg21._algorithms.spectral import spectral_labels
 from gasg21._data.samples import Array, Samples
+from gasg21._support.progress import Progress
 
 _JOINED = 5000  # at most so many samples are joined, by a matrix of this size squared; the others follow
 # A run whose cost is this share above the least counts 1/e: it has missed something.
@@ -33,7 +34,11 @@ class _StoppedRun(Exception):
 
 
 def join_runs(
-    plan: UnionPlan, samples: Samples, n_runs: int, inliers: Callable[[list[Array]], Array]
+    plan: UnionPlan,
+    samples: Samples,
+    n_runs: int,
+    inliers: Callable[[list[Array]], Array],
+    progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Run n_runs times from different seeds, join the better half, and refit each cluster.
 
@@ -41,7 +46,9 @@ def join_runs(
     is that of `UnionPlan.run`.
     """
     plan.check()
-    runs = run_all(plan, samples, n_runs)
+    runs = run_all(plan, samples, n_runs, progress)
+    if progress is not None:
+        progress.stage("join the runs")
     batch = samples.whole()
     residuals = [
         _core.residuals(run["subspaces"], batch.payload, batch.mask, plan.n_threads).astype(np.float64) for run in runs
@@ -66,16 +73,23 @@ def some_of(rows: Array, at_most: int, seed: int) -> Array:
     return np.sort(np.random.default_rng(seed).choice(rows, at_most, replace=False))
 
 
-def run_all(plan: UnionPlan, samples: Samples, n_runs: int) -> list[dict[str, Any]]:
+def run_all(plan: UnionPlan, samples: Samples, n_runs: int, progress: Progress | None = None) -> list[dict[str, Any]]:
+    """Run the plan from different seeds, several at the same time; the bar counts the vectors of all of them."""
     seeds = np.random.SeedSequence(plan.seed).generate_state(n_runs, np.uint64)
     passes = min(plan.max_passes, _PASSES)
     run = dataclasses.replace(plan, n_threads=1, scaling=False, polish=False, max_passes=passes)
     plans = [dataclasses.replace(run, seed=int(seed)) for seed in seeds]
-    stop = threading.Event()
+    stop, drawing = threading.Event(), threading.Lock()
 
-    def go_on(*_: object) -> None:  # signals reach the main thread only; the core calls this in each run
+    if progress is not None:
+        progress.stage(f"{n_runs} runs")
+
+    def go_on(done: int, level: int, step: float) -> None:  # signals reach the main thread only; each run calls this
         if stop.is_set():
             raise _StoppedRun
+        if progress is not None:
+            with drawing:
+                progress(done, level, step)
 
     pool = ThreadPoolExecutor(plan.n_threads)
     try:

@@ -17,7 +17,7 @@ from scipy.special import betaincinv
 from sklearn.utils import check_random_state
 
 from gasg21 import _core
-from gasg21._support.progress import Progress, bar
+from gasg21._support.progress import PassCallback, Progress, watched
 from gasg21.exceptions import InvalidInputError
 from gasg21.step_size import BY_NAME, AdaptiveStep, ConstantStep, DiminishingStep, GreedyStep, MultiLevelStep, StepSize
 
@@ -143,15 +143,23 @@ def _cores() -> int:
     return min(allowed, int(_cores_of_machine()))
 
 
-# ---- verbose
+# ---- verbose and callback
 
 
-def progress_bar(estimator: Any, n_samples: int, max_passes: int | None) -> AbstractContextManager[Progress | None]:
-    """Return a context whose value is a callback for the core, or None when ``verbose`` is 0.
+def progress_bar(
+    estimator: Any, n_samples: int, max_passes: int | None, callback: PassCallback | None = None
+) -> AbstractContextManager[Progress | None]:
+    """Return a context whose value is what the core calls meanwhile, or None if nobody wants to see anything.
 
     ``max_passes`` is None when it is not known in advance.
     """
-    return bar(type(estimator).__name__, n_samples, max_passes) if estimator.verbose else nullcontext()
+    if callback is not None and not callable(callback):
+        msg = f"callback={callback!r} must be None or a function of one argument, the record of a pass"
+        raise InvalidInputError(msg)
+    verbose = int(estimator.verbose)
+    if not verbose and callback is None:
+        return nullcontext()
+    return watched(type(estimator).__name__, n_samples, max_passes, verbose, callback)
 
 
 # ---- replay

@@ -67,7 +67,7 @@ class GASG21(StreamingSubspace):
     random_state : int, RandomState, Generator or None
         An int gives the same bits every time, and the same bits as that seed in the C++ library.
     verbose : int
-        1 shows a progress bar.
+        1 shows a progress bar. 2 prints a line for each pass of `fit` instead.
     n_jobs : int or None
         Threads for the polish and for `transform`, `score_samples`, `predict` and `complete`; the stream has one
         thread by nature. -1 means all cores, -2 all but one. None means all cores too, as for NumPy's BLAS, but no

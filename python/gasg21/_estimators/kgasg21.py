@@ -10,6 +10,7 @@ from gasg21._data.samples import Array
 from gasg21._estimators.union import Coordinates, PublishedUnion
 from gasg21._estimators.union_saving import SavedUnion
 from gasg21._support.guarded import drafted
+from gasg21._support.progress import PassCallback
 from gasg21.step_size import StepSize
 
 
@@ -87,7 +88,7 @@ class KGASG21(SavedUnion):
     random_state : int, RandomState, Generator or None
         An int gives the same bits every time.
     verbose : int
-        1 shows a progress bar.
+        1 shows a progress bar. 2 prints a line for each pass of `fit` instead.
     n_jobs : int or None
         Threads, as for `GASG21`; for an ensemble the number of runs at the same time. It changes no bit of the
         results.
@@ -208,7 +209,7 @@ class KGASG21(SavedUnion):
 
     # ---- fitting
 
-    def fit(self, X: Any, y: None = None, mask: Any = None) -> KGASG21:
+    def fit(self, X: Any, y: None = None, mask: Any = None, *, callback: PassCallback | None = None) -> KGASG21:
         """Find the subspaces and label the samples.
 
         Parameters
@@ -220,6 +221,11 @@ class KGASG21(SavedUnion):
         y : ignored
         mask : bool array of the shape of X, optional
             True = observed.
+        callback : callable, optional
+            Called with the record of each pass, a dict as in `history_`. If it returns something true, the fit ends
+            there: the model has the subspaces reached so far, and ``status_ = "interrupted"``. What it raises ends
+            the fit and leaves the model as it was. It does
+            not see the runs of an ensemble or a consensus, which go on at the same time.
 
         Returns
         -------
@@ -229,7 +235,7 @@ class KGASG21(SavedUnion):
         """
         began = time.perf_counter()
         with drafted(self) as draft:
-            interrupt = draft._fit(X, mask, began)
+            interrupt = draft._fit(X, mask, began, callback)
         if interrupt is not None:
             raise interrupt
         assert draft._published is not None
@@ -263,10 +269,11 @@ class KGASG21(SavedUnion):
             raise stopped
         return self
 
-    def _fit(self, X: Any, mask: Any, began: float) -> KeyboardInterrupt | None:
+    def _fit(self, X: Any, mask: Any, began: float, callback: PassCallback | None) -> KeyboardInterrupt | None:
         """Fit a draft. Returns what interrupted it."""
         samples, lift, lifted = self._begin(X, mask)
-        with progress_bar(self, samples.n_samples, None if self.polish else self.max_passes) as progress:
+        passes = None if self.polish else self.max_passes
+        with progress_bar(self, samples.n_samples, passes, callback) as progress:
             union, plan = self._find_in_order(lifted, samples.n_features, progress)
         interrupt: KeyboardInterrupt | None = union.found["interrupt"]
         if interrupt is not None and not isinstance(interrupt, KeyboardInterrupt):

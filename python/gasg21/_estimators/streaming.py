@@ -31,7 +31,7 @@ from gasg21._data.samples import Array, Batch, Samples, check_samples, one_as_ro
 from gasg21._estimators.published import StreamReport, listed
 from gasg21._estimators.subspace import FitReport, Published, PublishedSubspace
 from gasg21._support.guarded import drafted, snapshot
-from gasg21._support.progress import Progress
+from gasg21._support.progress import PassCallback, Progress
 from gasg21.exceptions import ConvergenceWarning, DataQualityWarning, InvalidInputError, ModelFormatError
 from gasg21.step_size import StepSize
 
@@ -97,7 +97,9 @@ class StreamingSubspace(PublishedSubspace):
 
     # ---- fitting
 
-    def fit(self, X: Any, y: None = None, mask: Any = None) -> StreamingSubspace:
+    def fit(
+        self, X: Any, y: None = None, mask: Any = None, *, callback: PassCallback | None = None
+    ) -> StreamingSubspace:
         """Find the subspace, by shuffled passes over the data.
 
         Parameters
@@ -108,6 +110,10 @@ class StreamingSubspace(PublishedSubspace):
         y : ignored
         mask : bool array of the shape of X, optional
             True = observed.
+        callback : callable, optional
+            Called with the record of each pass, a dict as in `history_`. If it returns something true, the fit ends
+            there: the model has the subspace reached so far, and ``status_ = "interrupted"``. What it raises ends
+            the fit and leaves the model as it was.
 
         Returns
         -------
@@ -116,7 +122,7 @@ class StreamingSubspace(PublishedSubspace):
             ``status_ = "interrupted"``.
         """
         with drafted(self) as draft:
-            interrupt, samples, batch, doubts = draft._fit(X, mask)
+            interrupt, samples, batch, doubts = draft._fit(X, mask, callback)
         published = draft._published
         assert published is not None
         assert published.report is not None
@@ -154,13 +160,16 @@ class StreamingSubspace(PublishedSubspace):
             raise interrupt
         return self
 
-    def _fit(self, X: Any, mask: Any) -> tuple[KeyboardInterrupt | None, Samples, Batch, dict[str, Any]]:
+    def _fit(
+        self, X: Any, mask: Any, callback: PassCallback | None
+    ) -> tuple[KeyboardInterrupt | None, Samples, Batch, dict[str, Any]]:
         """Fit a draft. Returns what interrupted it, the samples, and the doubts about the result."""
         self._check_parameters()
         samples = check_samples(self, X, mask, reset=True)
         batch, seed = samples.whole(), seed_of(self.random_state)
-        d = self._dimension(samples, batch, seed)
-        with progress_bar(self, samples.n_samples, None if self.polish else self.max_passes) as progress:
+        passes = None if self.polish else self.max_passes
+        with progress_bar(self, samples.n_samples, passes, callback) as progress:
+            d = self._dimension(samples, batch, seed, progress)
             found = self._recover(samples, batch, d, seed, progress)
         interrupt = found["interrupt"]
         if interrupt is not None and not isinstance(interrupt, KeyboardInterrupt):
@@ -271,9 +280,11 @@ class StreamingSubspace(PublishedSubspace):
         finally:
             self._last_residuals = np.concatenate(parts) if parts else np.empty(0)
 
-    def _dimension(self, samples: Samples, batch: Batch, seed: int) -> int:
+    def _dimension(self, samples: Samples, batch: Batch, seed: int, progress: Progress | None = None) -> int:
         if isinstance(self.n_components, str) and self.n_components == "auto":
             check_components(1, samples.n_features)
+            if progress is not None:
+                progress.stage("search for the dimension")
             threads = n_threads(self.n_jobs)
             return _core.choose_dimension(
                 batch.payload,
@@ -282,6 +293,7 @@ class StreamingSubspace(PublishedSubspace):
                 center=bool(self.center),
                 seed=seed,
                 n_threads=threads,
+                progress=progress,
             )
         return check_components(self.n_components, samples.n_features)
 
@@ -451,7 +463,7 @@ class StreamingSubspace(PublishedSubspace):
 
     def _warn_unless_converged(self, report: FitReport, d: int, doubts: dict[str, Any]) -> None:
         status = "bent" if doubts["bent"] else report.status
-        if status in ("converged", "noise_floor") or (status == "max_passes" and self.tol == 0):
+        if status in ("converged", "noise_floor", "interrupted") or (status == "max_passes" and self.tol == 0):
             return
         found = {
             "max_passes": f"the subspace still moved by {report.history[-1]['moved']:.1e} rad in the last pass "

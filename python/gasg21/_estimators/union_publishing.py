@@ -117,7 +117,7 @@ class UnionPublishing(UnionMixin, UnionParameters):
 
     def _warn_unless_converged(self, report: UnionReport) -> None:
         status = report.status
-        if status in ("converged", "noise_floor") or (status == "max_passes" and self.tol == 0):
+        if status in ("converged", "noise_floor", "interrupted") or (status == "max_passes" and self.tol == 0):
             return
         worst = int(np.argmax(report.estimated_angles))
         said = {

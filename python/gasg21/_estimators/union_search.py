@@ -46,7 +46,7 @@ class UnionSearch(TakesSamples, UnionParameters):
     ) -> tuple[DefaultUnion, UnionPlan]:
         """Find the subspaces; with ``n_components="auto"`` then the dimension of each, and once more with these."""
         union, plan = self._find(lifted, n_features, progress)
-        if not is_auto(self.n_components) or union.found["interrupt"] is not None:
+        if not is_auto(self.n_components) or union.found["status"] == "interrupted":
             return union, plan
         assert self._selection is not None
         working = Coordinates(None, union.whitening).working(lifted)
@@ -85,7 +85,7 @@ class UnionSearch(TakesSamples, UnionParameters):
         def inliers(subspaces: list[Array]) -> Array:
             return is_near(subspaces, *assign(subspaces, samples, plan.n_threads), samples)
 
-        return join_runs(plan, samples, n_runs, inliers)
+        return join_runs(plan, samples, n_runs, inliers, progress)
 
     def _whitening_of(self, lifted: Samples, n_features: int) -> Whitening | None:
         """Return the coordinates in which the clusters are to be found; None: those of the data."""

@@ -1,26 +1,93 @@
-"""The progress bar of ``verbose=1``."""
+"""What a user sees of a fit while it runs: the bar of ``verbose=1``, the lines of ``verbose=2``, and the callback."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
-Progress = Callable[[int, int, float], None]  # vectors done since the last call, level, step
+import numpy as np
+
+Moved = Callable[[int, int, float], None]  # vectors done since the last call, level, step
+PassCallback = Callable[[dict[str, Any]], Any]  # sees the record of each pass; what is true ends the fit
+
+
+class Progress:
+    """What a fit tells while it runs. The core calls it with vectors, level and step, and `on_pass` with each pass."""
+
+    def __init__(self, name: str, n_samples: int, verbose: int, callback: PassCallback | None, bar: Any) -> None:
+        self._name, self._n_samples, self._callback, self._bar = name, n_samples, callback, bar
+        self._lines, self._began = verbose >= 2, time.perf_counter()
+
+    def __call__(self, done: int, level: int, step: float) -> None:
+        """Move the bar by some vectors. Called some twenty times a second, also where no vectors are counted."""
+        if self._bar is None:
+            return
+        self._bar.update(done)
+        if done:
+            self._bar.set_postfix_str(f"pass {self._pass()}, level {level}, step {step:.1e}")
+        else:
+            self._bar.refresh()
+
+    def stage(self, name: str) -> None:
+        """Say what is done now."""
+        if self._bar is not None:
+            self._bar.set_description(f"{self._name}: {name}")
+        if self._lines:
+            print(f"{self._name}: {name}", flush=True)
+
+    def on_pass(self, record: dict[str, Any]) -> bool:
+        """Show one pass. Returns whether the callback wants to end the fit."""
+        if self._bar is not None:
+            self._show(record)
+        if self._lines:
+            print(line_of(record, time.perf_counter() - self._began), flush=True)
+        return self._callback is not None and bool(self._callback(record))
+
+    def _show(self, record: dict[str, Any]) -> None:
+        if record["stage"] != "stream":  # batch work counts no vectors
+            self._bar.update(self._n_samples)
+        self._bar.set_description(f"{self._name}: {record['stage']}")
+        self._bar.set_postfix_str(f"pass {record['pass']}, moved {_largest(record['moved']):.1e} rad")
+
+    def _pass(self) -> int:
+        return max(1, -(-int(self._bar.n) // self._n_samples))
+
+
+def line_of(record: dict[str, Any], seconds: float) -> str:
+    """Return one pass in words."""
+    said = [f"pass {record['pass']:>3}  {record['stage']:<6}  moved {_largest(record['moved']):8.1e} rad"]
+    if "median_residual" in record:
+        said.append(f"median residual {record['median_residual']:7.1e}")
+    if "estimated_angle" in record:
+        said.append(f"estimated error {_largest(record['estimated_angle']):7.1e} rad")
+    if "members" in record:
+        said.append(f"members {_few(record['members'])}")
+    return "  ".join([*said, f"{seconds:.2f} s"])
+
+
+def _largest(value: Any) -> float:
+    return float(np.max(value))
+
+
+def _few(members: Any, most: int = 8) -> str:
+    shown = " ".join(str(int(count)) for count in members[:most])
+    return shown + (" ..." if len(members) > most else "")
 
 
 @contextmanager
-def bar(name: str, n_samples: int, max_passes: int | None) -> Iterator[Progress]:
-    """Give a callback for the core that moves a tqdm bar; ``max_passes`` is None when it is not known in advance."""
+def watched(
+    name: str, n_samples: int, max_passes: int | None, verbose: int, callback: PassCallback | None
+) -> Iterator[Progress]:
+    """Yield what a fit calls; ``max_passes`` is None when it is not known in advance."""
+    if verbose != 1:
+        yield Progress(name, n_samples, verbose, callback, None)
+        return
     try:
         from tqdm.auto import tqdm
     except ImportError as error:
         msg = "verbose=1 needs tqdm: pip install 'gasg21[progress]'"
         raise ImportError(msg) from error
     with tqdm(total=None if max_passes is None else n_samples * max_passes, desc=name, unit="vec") as bar:
-
-        def advance(done: int, level: int, step: float) -> None:
-            bar.update(done)
-            number = max(1, -(-int(bar.n) // n_samples))
-            bar.set_postfix_str(f"pass {number}, level {level}, step {step:.1e}")
-
-        yield advance
+        yield Progress(name, n_samples, verbose, callback, bar)
