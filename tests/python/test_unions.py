@@ -213,6 +213,27 @@ def test_the_number_of_clusters_and_dimensions_is_found(K, d):
     assert both.n_components_ == [d] * K
 
 
+def test_the_number_of_close_clusters_is_found():
+    for K in (2, 3):
+        X, _ = close_subspaces(1, K=K, n=60)
+        model = KGASG21("auto", 3, random_state=0).fit(X)
+        chosen = model.selection_
+        assert model.n_clusters_ == K
+        assert chosen["rule"] == "agreement"  # one subspace holds nearly all
+        assert int(np.argmax(chosen["drop_ratios"][3])) == 0
+        assert chosen["agreement"][K] > 0.95
+        assert set(chosen["gain"]) == set(chosen["agreement"])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_one_subspace_among_outliers_is_one(seed):
+    shape = {"outlier_fraction": 0.3, "observed_fraction": 0.8, "noise": 0.01}
+    p = make_union_of_subspaces(120, 40, 3, 1, random_state=seed, **shape)
+    model = KGASG21("auto", 3, random_state=seed).fit(p.data)
+    assert model.n_clusters_ == 1
+    assert model.selection_["agreement"] == {}
+
+
 def test_each_cluster_gets_its_own_dimension(rng):
     bases = [np.linalg.qr(rng.standard_normal((30, d)))[0] for d in (1, 2, 4)]
     X = np.vstack([rng.standard_normal((80, U.shape[1])) @ U.T for U in bases])

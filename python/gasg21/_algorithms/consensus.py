@@ -87,17 +87,6 @@ def quick_labels(X: Array, plan: UnionPlan) -> Iterator[Array]:
             yield _cut(shape_interaction(points, CONSTANTS.exponents[0]), plan)
 
 
-def cheap_representations(X: Array, plan: UnionPlan) -> tuple[list[Array], float] | None:
-    """Return the labels of three representations, and the stability of the stream among them; None: no rank."""
-    unit = PrincipalCoordinates.of(unit_rows(X), plan.dimensions)
-    raw = PrincipalCoordinates.of(X, plan.dimensions)
-    if min(unit.rank, raw.rank) <= max(plan.dimensions) + 1:
-        return None
-    narrow = [_cut(shape_interaction(_spans(each)[0][1], CONSTANTS.exponents[0]), plan) for each in (unit, raw)]
-    stream = _stream("", unit.whitened(_stream_sizes(unit, plan)[-1]), plan, CONSTANTS.n_runs // 2)
-    return [*narrow, stream.labels], stream.stability
-
-
 def agreement_of(a: Array, b: Array) -> float:
     """Return the adjusted Rand index of two labellings: 1 if they are the same, near 0 by chance.
 
@@ -131,20 +120,27 @@ def _stream(name: str, A: Array, plan: UnionPlan, n_runs: int) -> Representation
     residuals = [_core.residuals(run["subspaces"], A, None, plan.n_threads) for run in runs]
     affinity, best = co_association(residuals)
     labels = [residuals[b].argmin(axis=1) for b in best]
-    return _represent(name, affinity, _pairwise(labels, agreement_of), plan)
+    return _represent(name, affinity, _cut(affinity, plan), _pairwise(labels, agreement_of))
 
 
 def _interaction(name: str, points: Array, plan: UnionPlan) -> Representation:
-    """Cut the shape interaction with several exponents, and join the cuts."""
-    cuts = [_cut(shape_interaction(points, p), plan) for p in CONSTANTS.exponents]
+    """Cut the shape interaction with several exponents, and join the cuts.
+
+    If the cuts with the least and the largest exponent are the same, so are those between.
+    """
+    least, *between, largest = CONSTANTS.exponents
+    cuts = [_cut(shape_interaction(points, p), plan) for p in (least, largest)]
+    if agreement_of(*cuts) < 1:
+        cuts += [_cut(shape_interaction(points, p), plan) for p in between]
     together = sum(np.equal.outer(cut, cut).astype(np.float64) for cut in cuts)
     assert not isinstance(together, int)
     np.fill_diagonal(together, 0)
-    return _represent(name, together, _pairwise(cuts, agreement_of), plan)
+    medoid = max(cuts, key=lambda cut: sum(agreement_of(cut, other) for other in cuts))
+    return _represent(name, together, medoid, _pairwise(cuts, agreement_of))
 
 
-def _represent(name: str, affinity: Array, stability: float, plan: UnionPlan) -> Representation:
-    return Representation(name, affinity / affinity.sum(axis=1).mean(), _cut(affinity, plan), stability)
+def _represent(name: str, affinity: Array, labels: Array, stability: float) -> Representation:
+    return Representation(name, affinity / affinity.sum(axis=1).mean(), labels, stability)
 
 
 def _cut(affinity: Array, plan: UnionPlan) -> Array:

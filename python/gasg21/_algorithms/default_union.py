@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from gasg21 import _core
 from gasg21._algorithms.clusters import UnionPlan, assign, is_near, near_subspaces
@@ -17,6 +16,7 @@ from gasg21._algorithms.ensemble import match_dimensions, some_of
 from gasg21._algorithms.principal import principal_axes, rotated, unit_rows
 from gasg21._algorithms.screening import Screening, has_neighbours
 from gasg21._algorithms.whitening import Whitening
+from gasg21._data.parameters import one_blas_thread
 from gasg21._data.samples import Array, Samples
 from gasg21._support.progress import Progress
 from gasg21.exceptions import InvalidInputError
@@ -55,7 +55,7 @@ def recover_default(
         return stands
     if progress is not None:
         progress.stage("compare representations")
-    with threadpool_limits(1):  # so many small problems are slower on several threads; and the bits stay the same
+    with one_blas_thread():
         return _examine(plan, one, samples, rows_of, screen, screened)
 
 
@@ -100,7 +100,7 @@ def spectral_start(plan: UnionPlan, samples: Samples, rows_of: RowsOf, screen: b
     complete = complete[good & np.isfinite(complete).all(axis=1)]
     labels = None
     if len(complete) > sum(plan.dimensions):
-        with threadpool_limits(1):
+        with one_blas_thread():
             labels = next(quick_labels(rotated(complete)[0], plan), None)
     members = [] if labels is None else [unit_rows(complete[labels == k]) for k in range(len(plan.dimensions))]
     order: Array = match_dimensions(members, plan.dimensions) if members else np.zeros(0, np.intp)

@@ -10,39 +10,42 @@ import numpy as np
 
 from gasg21 import _core
 from gasg21._algorithms.clusters import UnionPlan, assign, is_near
-from gasg21._algorithms.consensus import agreement_of, cheap_representations
+from gasg21._algorithms.consensus import find_consensus, mean_residual
 from gasg21._algorithms.ensemble import some_of
-from gasg21._algorithms.principal import rotated, unit_rows
+from gasg21._algorithms.principal import PrincipalCoordinates, rotated, unit_rows
 from gasg21._algorithms.screening import Screening
+from gasg21._data.parameters import one_blas_thread
 from gasg21._data.samples import Array, Samples
 from gasg21._support.trees import stored
 
 _MOST_CLUSTERS, _MOST_DIMENSIONS = 20, 10  # that are tried
 _CANDIDATES = 3  # per cluster that is tried
 _EXAMINED = 3000  # samples that the choice is made from
-# A drop of the cost is that of a true cluster if it is this many times the next one.
-_CLEAR_DROP = 3.0
-# Numbers of clusters whose agreement is asked where one subspace explains nearly all. The largest number with at
-# least the first agreement is taken, for merged clusters agree, too; else the best one, if it reaches the second.
+_LEAST_DROP = 0.01  # drops below this share of the largest are alike
 _TYPICAL = 3.0  # members with residuals up to this multiple of the median decide about their dimension
 _NOTHING = 1e-6  # residuals at this level are rounding
 _LEAST_FALL = 1.5  # of singular values, from one to the next
-_ASKED, _SURE, _LEAST = 4, 0.96, 0.8
-# One subspace with noise has singular values beyond its dimension that hardly fall. Those of clusters inside it fall.
-_STRUCTURED = 2.0
+# Where one subspace explains nearly all, the largest number of clusters is taken on which the representations agree
+# by at least the first value, and which gains the second one: merged clusters agree, too, and halved ones gain
+# little. Else the best agreement decides, if it reaches the third.
+_SURE, _GAIN, _LEAST = 0.95, 0.3, 0.8
+_ASKED, _ASKED_AT_MOST = 4, 9  # numbers of clusters, from 2 on; more than four while they are sure
+_WIDE = 6  # coordinates in which the gain is measured, per dimension of a cluster
+_STRUCTURED = 1.1  # times what noise could explain by so many directions: there are clusters inside one subspace
 
 RowsOf = Callable[[Samples, Array], Array]
 
 
-@stored(n_clusters=int | np.integer, n_components=tuple, drop_ratios=dict, agreement=dict, rule=str)
+@stored(n_clusters=int | np.integer, n_components=tuple, drop_ratios=dict, agreement=dict, rule=str, gain=dict | None)
 class Selection(NamedTuple):
     """What was chosen, and why."""
 
     n_clusters: int
     n_components: tuple[int, ...]
     drop_ratios: dict[int, Array]  # for each dimension tried: drop of the cost at k over that at k + 1, k = 1, 2, ...
-    agreement: dict[int, float]  # for each number of clusters asked: agreement of three representations
+    agreement: dict[int, float]  # for each number of clusters asked: agreement of the representations
     rule: str  # "drop", "agreement" or "given": what decided n_clusters
+    gain: dict[int, float] | None = None  # by how much the last cluster lowers the residuals of its members
 
 
 def drop_ratios(samples: Samples, d: int, seed: int, n_threads: int) -> Array:
@@ -60,7 +63,7 @@ def drop_ratios(samples: Samples, d: int, seed: int, n_threads: int) -> Array:
     distances = np.stack([seeder.distances([U]) for U in chosen]).astype(np.float64)
     costs = np.r_[distances.shape[1], np.minimum.accumulate(distances, axis=0).sum(axis=1)]
     drops = np.maximum(-np.diff(costs), 0)
-    floor = _NOTHING * len(distances[0])
+    floor = _LEAST_DROP * drops.max(initial=0) + _NOTHING * len(distances[0])
     return np.asarray((drops[:-1] + floor) / (drops[1:] + floor))
 
 
@@ -69,13 +72,19 @@ def choose_n_clusters(samples: Samples, d: int, plan: UnionPlan, rows_of: RowsOf
     ratios = drop_ratios(samples, d, plan.seed, plan.n_threads)
     best = 1 + int(np.argmax(ratios))
     agreement: dict[int, float] = {}
+    gain: dict[int, float] = {}
     rule = "drop"
     if best == 1:  # one subspace holds nearly all samples: are there clusters inside it?
-        agreement = _agreements(samples, d, plan, rows_of)
-        sure = [k for k, value in agreement.items() if value >= _SURE]
+        agreement, gain = _ask(samples, d, plan, rows_of)
+        sure = [k for k in agreement if _is_sure(agreement[k], gain[k], k)]
         if sure or max(agreement.values(), default=0) >= _LEAST:
             best, rule = max(sure) if sure else max(agreement, key=lambda k: agreement[k]), "agreement"
-    return Selection(best, (d,) * best, {d: ratios}, agreement, rule)
+    return Selection(best, (d,) * best, {d: ratios}, agreement, rule, gain)
+
+
+def _is_sure(agreement: float, gain: float, n_clusters: int) -> bool:
+    """Whether there are at least so many clusters; what one subspace leaves over has shown that there are two."""
+    return agreement >= _SURE and (gain >= _GAIN or n_clusters == 2)
 
 
 def choose_order(samples: Samples, n_clusters: int | None, plan: UnionPlan, rows_of: RowsOf) -> Selection:
@@ -87,7 +96,7 @@ def choose_order(samples: Samples, n_clusters: int | None, plan: UnionPlan, rows
         chosen = choose_n_clusters(samples, d, plan, rows_of)
         return chosen._replace(drop_ratios=ratios)
     d = _smallest_of_the_best({d: float(each[min(n_clusters, len(each)) - 1]) for d, each in ratios.items()})
-    return Selection(n_clusters, (d,) * n_clusters, ratios, {}, "given")
+    return Selection(n_clusters, (d,) * n_clusters, ratios, {}, "given", {})
 
 
 def _smallest_of_the_best(ratios: dict[int, float]) -> int:
@@ -115,37 +124,61 @@ def dimensions_of(subspaces: list[Array], samples: Samples, plan: UnionPlan) -> 
     return tuple(found)
 
 
-def _agreements(samples: Samples, d: int, plan: UnionPlan, rows_of: RowsOf) -> dict[int, float]:
-    """Return how far different representations agree, for several numbers of clusters."""
-    rows = some_of(np.arange(samples.n_samples), _EXAMINED, plan.seed)
-    X = rows_of(samples, rows)
-    found: dict[int, float] = {}
-    for K in range(2, 2 + _ASKED):
+def _ask(samples: Samples, d: int, plan: UnionPlan, rows_of: RowsOf) -> tuple[dict[int, float], dict[int, float]]:
+    """Return how far different representations agree, and what is gained, for several numbers of clusters."""
+    X = rows_of(samples, some_of(np.arange(samples.n_samples), _EXAMINED, plan.seed))
+    agreement: dict[int, float] = {}
+    gain: dict[int, float] = {}
+    one = Screening.of(X, (d,), plan.seed, plan.n_threads)
+    inside = _inside(X, one)
+    if not _is_structured(inside, one.overall.components):
+        return agreement, gain
+    before = _left_over(inside, np.zeros(len(inside), np.intp), (d,))
+    for K in range(2, 2 + _ASKED_AT_MOST):
         dimensions = (d,) * K
-        if not Screening.applies(dimensions, samples.n_features):
-            break
-        screening = Screening.of(X, dimensions, plan.seed, plan.n_threads)
-        complete = screening.complete(X[screening.keeps(X)])
-        complete = complete[np.isfinite(complete).all(axis=1)]
-        if len(complete) < 4 * sum(dimensions):
-            break
-        turned = rotated(complete)[0]
-        if K == 2 and not _is_structured(turned, d):
+        complete = _inside(X, Screening.of(X, dimensions, plan.seed, plan.n_threads))
+        if not Screening.applies(dimensions, samples.n_features) or len(complete) < 4 * sum(dimensions):
             break
         trial = dataclasses.replace(plan, dimensions=dimensions, init="farthest", n_candidates=0, n_neighbors=2 * d + 2)
-        said = cheap_representations(turned, trial)
-        if said is None:
+        with one_blas_thread():
+            consensus = find_consensus(rotated(complete)[0], trial)
+        if consensus is None:
             break
-        labels, stability = said
-        pairs = [agreement_of(a, b) for i, a in enumerate(labels) for b in labels[:i]]
-        found[K] = float(np.mean([*pairs, stability]))
-    return found
+        now = _left_over(complete, consensus.labels, dimensions)
+        agreement[K] = consensus.agreement
+        gain[K] = (1 - now / max(before, np.finfo(np.float64).tiny)) * K / 2  # two of K clusters were one before
+        before = now
+        if K > _ASKED and not any(_is_sure(agreement[k], gain[k], k) for k in (K - 1, K)):
+            break
+    return agreement, gain
 
 
-def _is_structured(X: Array, d: int) -> bool:
-    """Whether samples near one subspace of dimension d have more in them than that subspace and noise."""
-    s = np.linalg.svd(unit_rows(X), compute_uv=False)
-    return bool(len(s) > 2 * d and s[d] > _STRUCTURED * s[2 * d])
+def _left_over(X: Array, labels: Array, dimensions: tuple[int, ...]) -> float:
+    """Return the mean residual of the clusters in whitened coordinates, the same for all numbers of clusters."""
+    principal = PrincipalCoordinates.of(unit_rows(X), dimensions)
+    return mean_residual(principal.whitened(_WIDE * dimensions[0]), labels, dimensions)
+
+
+def _inside(X: Array, screening: Screening) -> Array:
+    """Return the samples in the span of all clusters, complete."""
+    complete = screening.complete(X[screening.keeps(X)])
+    return np.asarray(complete[np.isfinite(complete).all(axis=1)])
+
+
+def _is_structured(X: Array, subspace: Array) -> bool:
+    """Whether what complete samples leave over in one subspace points in few directions, as that of clusters does.
+
+    Noise points everywhere: of m random directions in n dimensions no principal one explains more than a share of
+    about (1 + sqrt(n / m))^2 / n (Marchenko and Pastur 1967).
+    """
+    d, n = len(subspace), X.shape[1] - len(subspace)
+    A = unit_rows(X)
+    left = A - (A @ subspace.T) @ subspace
+    left = unit_rows(left[np.linalg.norm(left, axis=1) > _NOTHING])
+    if len(left) <= 2 * d:
+        return False
+    s = np.linalg.svd(rotated(left)[0], compute_uv=False)
+    return bool(np.sum(s[:d] ** 2) > _STRUCTURED * len(left) * d * (1 + np.sqrt(n / len(left))) ** 2 / n)
 
 
 def as_record(selection: Selection) -> dict[str, Any]:

@@ -68,6 +68,7 @@ def has_neighbours(X: Array, dimensions: tuple[int, ...]) -> Array:
 
 # Samples whose relative residual is below this lie on a subspace, whatever the residuals of others are.
 _SMALL = 0.1
+_TOGETHER = 2**20  # entries of the small matrices that are decomposed at the same time
 
 
 def _residuals_among_neighbours(A: Array, points: Array, d: int) -> Array:
@@ -78,9 +79,11 @@ def _residuals_among_neighbours(A: Array, points: Array, d: int) -> Array:
     near = np.argpartition(-closeness, count - 1, axis=1)[:, :count]
     gram = A @ A.T
     explained = np.zeros(len(A))
-    for j, neighbours in enumerate(near):
-        values, vectors = np.linalg.eigh(gram[np.ix_(neighbours, neighbours)])
-        values, vectors = values[-d:], vectors[:, -d:]
-        kept = values > 1e-12 * values[-1]
-        explained[j] = np.sum((gram[j, neighbours] @ vectors[:, kept]) ** 2 / values[kept])
+    for rows in np.array_split(np.arange(len(A)), 1 + len(A) * count**2 // _TOGETHER):
+        own = near[rows]
+        values, vectors = np.linalg.eigh(gram[own[:, :, None], own[:, None, :]])
+        values, vectors = values[:, -d:], vectors[:, :, -d:]
+        weights = np.einsum("ja,jab->jb", gram[rows[:, None], own], vectors)
+        kept = values > 1e-12 * values[:, -1:]
+        explained[rows] = np.sum(np.divide(weights**2, values, out=np.zeros_like(values), where=kept), axis=1)
     return np.sqrt(np.maximum(0, 1 - explained))

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from joblib.parallel import get_active_backend
 from scipy.special import betaincinv
 from sklearn.utils import check_random_state
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from gasg21 import _core
 from gasg21._support.progress import PassCallback, Progress, watched
@@ -106,6 +107,17 @@ def check_n_jobs(n_jobs: Any) -> int | None:
         msg = f"n_jobs={n_jobs!r} must be None, a positive number of threads, or -1 for all cores (-2: all but one)"
         raise InvalidInputError(msg)
     return int(n_jobs)
+
+
+@functools.cache
+def _blas() -> Any:
+    return ThreadpoolController()  # looks at all libraries of the process, which takes longer than a small fit
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Let BLAS use one thread: for many small problems, and so that the bits do not depend on their number."""
+    limited: AbstractContextManager[Any] = _blas().limit(limits=1)
+    return limited
 
 
 def n_threads(n_jobs: Any = None) -> int:

@@ -14,6 +14,7 @@ from gasg21.baselines._reaper import REAPER
 from gasg21.baselines._robust_md import RobustMD
 from gasg21.baselines._spherical_pca import SphericalPCA
 from gasg21.baselines._ssc import SSC
+from gasg21.baselines._ssc_omp import SSCOMP
 from gasg21.baselines._tme import TME
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "PCA",
     "REAPER",
     "SSC",
+    "SSCOMP",
     "TME",
     "OutlierPursuit",
     "RobustMD",

@@ -27,6 +27,12 @@ class SSC(SubspaceClusterer):
     keep the largest coefficients that make up a fraction `keep` of the sum, and divide the row by its largest one.
     The affinity ``|C| + |C|'`` is clustered spectrally.
 
+    With `alpha_e` single entries may be corrupted, as shadows corrupt photographs of faces:
+
+        min over C, E of |C|_1 + alpha_e / mu_e |E|_1    subject to    X = C X + E, diag(C) = 0 (and C 1 = 1),
+
+    with mu_e = min_i max_{j != i} |x_j|_1.
+
     Use it for up to a few thousand complete samples, also if the subspaces are dependent, affine or of different
     dimensions; it needs no dimensions. It forms n_samples x n_samples matrices and does not accept missing entries.
 
@@ -39,14 +45,17 @@ class SSC(SubspaceClusterer):
         report motion segmentation without projection and with 4 n_clusters.
     alpha : float, default=800
         Weight of the squared error and penalty of ADMM; it must exceed 1. The authors use 800 for motion
-        segmentation and 20 for faces.
+        segmentation and 20 for faces. With `alpha_e` there is no squared error, and it is the penalty alone.
+    alpha_e : float or None, default=None
+        Weight of the sum of corruptions; it must exceed 1. None: no entry is corrupted. The authors use 20 for faces.
     affine : bool, default=False
         If True, the subspaces are affine: the coefficients of a sample sum to 1. The authors use it for motion
         segmentation.
     keep : float, default=1
         Fraction of the coefficients to keep, in (0, 1]. The authors' code uses 0.7 for motion segmentation.
     tol : float, default=2e-4
-        Stop if no entry of the split A - C, nor of A 1 - 1 if affine, exceeds this value.
+        Stop if no entry of the split A - C, nor of A 1 - 1 if affine, exceeds this value. With `alpha_e`: nor an entry
+        of the split of the errors, nor of X - C X - E, relative to the longest sample.
     max_iter : int, default=200
         Maximum number of iterations.
     random_state : int, RandomState, Generator or None, default=None
@@ -58,8 +67,10 @@ class SSC(SubspaceClusterer):
         Cluster of each sample.
     coefficients_ : ndarray of shape (n_samples, n_samples)
         The matrix C before small coefficients are dropped: sample i is approximately ``coefficients_[i] @ X``.
+    errors_ : ndarray of shape (n_samples, n_features)
+        The matrix E with `alpha_e`; without it X - C X. With `n_components`, in the principal directions.
     weight_ : float
-        Weight alpha / mu of the squared error.
+        Weight alpha / mu of the squared error, or alpha_e / mu_e of the sum of corruptions.
     affinity_ : ndarray of shape (n_samples, n_samples)
         Affinity that the spectral clustering uses.
     n_features_in_ : int
@@ -72,7 +83,8 @@ class SSC(SubspaceClusterer):
     Notes
     -----
     Let r be the rank of X, at most min(n_samples, n_features). An iteration is two products with an n_samples x r
-    matrix: O(r n_samples^2) time and O(n_samples^2) memory. The eigenvectors at the end take at worst O(n_samples^3)
+    matrix: O(r n_samples^2) time and O(n_samples^2) memory; with `alpha_e` it is four products with an n_samples x
+    n_features matrix. The eigenvectors at the end take at worst O(n_samples^3)
     time. The authors' code also sets the diagonal of the split variable A to zero; their paper does not. This class
     follows the paper, whose iteration converges to the minimum.
 
@@ -93,6 +105,7 @@ class SSC(SubspaceClusterer):
     """
 
     coefficients_: Array
+    errors_: Array
     affinity_: Array
     weight_: float
 
@@ -102,6 +115,7 @@ class SSC(SubspaceClusterer):
         *,
         n_components: int | None = None,
         alpha: float = 800.0,
+        alpha_e: float | None = None,
         affine: bool = False,
         keep: float = 1.0,
         tol: float = 2e-4,
@@ -111,6 +125,7 @@ class SSC(SubspaceClusterer):
         super().__init__(n_clusters, affine=affine, tol=tol, max_iter=max_iter, random_state=random_state)
         self.n_components = n_components
         self.alpha = alpha
+        self.alpha_e = alpha_e
         self.keep = keep
 
     def _cluster(self, X: Array, n_clusters: int) -> tuple[Array, int, bool]:
@@ -124,9 +139,17 @@ class SSC(SubspaceClusterer):
             U, s, _ = svd(X, full_matrices=False)
             X = U[:, :d] * s[:d]
 
-        self.weight_ = alpha / _largest_useful_penalty(X)
-        C, n_iter, converged = _represent(X, self.weight_, alpha, affine, tol, max_iter)
-        self.coefficients_ = C
+        largest = _largest_useful_penalty(X)
+        if self.alpha_e is None:
+            self.weight_ = alpha / largest
+            C, n_iter, converged = _represent(X, self.weight_, alpha, affine, tol, max_iter)
+            E = X - C @ X
+        else:
+            alpha_e = check_number("alpha_e", self.alpha_e, 1, open_low=True)
+            self.weight_ = alpha_e / np.partition(np.abs(X).sum(axis=1), -2)[-2]
+            penalties = (alpha / largest, alpha)
+            C, E, n_iter, converged = _represent_corrupted(X, self.weight_, penalties, affine, tol, max_iter)
+        self.coefficients_, self.errors_ = C, E
         self.affinity_ = _affinity(C, keep)
         labels = spectral_labels(self.affinity_, n_clusters, self.random_state)
         return labels, n_iter, converged
@@ -183,6 +206,53 @@ def _represent(X: Array, weight: float, rho: float, affine: bool, tol: float, ma
         if gap <= tol:
             return C, iteration, True
     return C, max_iter, False
+
+
+def _represent_corrupted(
+    X: Array, weight: float, penalties: tuple[float, float], affine: bool, tol: float, max_iter: int
+) -> tuple[Array, Array, int, bool]:
+    """Solve min |C|_1 + weight |E|_1 with X = C X + E and diag(C) = 0, by the ADMM of the authors, transposed.
+
+    With F = weight E the unknowns are B = [C F] and the samples are B P, where P = [X; I / weight]. ADMM splits A from
+    B. The step A = argmin of mu/2 |X - A P + M/mu|^2 + rho/2 |A - B + D/rho|^2 + rho/2 |A [1; 0] - 1 + e/rho|^2
+    needs the inverse of mu P P' + rho I + rho [1; 0] [1; 0]': by the formula of Woodbury that of P'P + (rho / mu) I,
+    where X'X has low rank, and for the last term, which has rank one, that of a number.
+    """
+    m, n = X.shape
+    mu, rho = penalties
+    _, s, W = svd(X, full_matrices=False)
+    ridge = rho / mu + 1 / weight**2
+    damping = s**2 / (ridge * (ridge + s**2))  # (X'X + ridge I)^-1 = I / ridge - W' diag(damping) W
+
+    def solved(C: Array, F: Array) -> tuple[Array, Array]:  # [C F] (mu P P' + rho I)^-1
+        through = C @ X + F / weight
+        through = through / ridge - ((through @ W.T) * damping) @ W
+        return (C - through @ X.T) / rho, (F - through / weight) / rho
+
+    ones = solved(np.ones((1, m)), np.zeros((1, n))) if affine else None
+    C, F, D, G = np.zeros((m, m)), np.zeros((m, n)), np.zeros((m, m)), np.zeros((m, n))
+    M, e = np.zeros((m, n)), np.zeros((m, 1))
+    for iteration in range(1, max_iter + 1):
+        right = mu * X + M
+        A, B = right @ X.T + rho * C - D, right / weight + rho * F - G
+        if ones is not None:
+            A += rho - e
+        A, B = solved(A, B)
+        if ones is not None:
+            share = rho * A.sum(axis=1, keepdims=True) / (1 + rho * ones[0].sum())
+            A, B = A - share * ones[0], B - share * ones[1]
+        C, F = shrink(A + D / rho, 1 / rho), shrink(B + G / rho, 1 / rho)
+        np.fill_diagonal(C, 0)
+        miss = X - A @ X - B / weight
+        M, D, G = M + mu * miss, D + rho * (A - C), G + rho * (B - F)
+        gap = max(np.abs(A - C).max(), np.abs(B - F).max(), np.abs(miss).max() / np.linalg.norm(X, axis=1).max())
+        if ones is not None:
+            surplus = A.sum(axis=1, keepdims=True) - 1
+            e += rho * surplus
+            gap = max(gap, np.abs(surplus).max())
+        if gap <= tol:
+            return C, F / weight, iteration, True
+    return C, F / weight, max_iter, False
 
 
 def shrink(A: Array, threshold: float) -> Array:
