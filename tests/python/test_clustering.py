@@ -223,7 +223,7 @@ def test_residuals_scores_and_labels_agree(union, fitted):
     inlier = fitted.labels_ >= 0
     np.testing.assert_array_equal(fitted.labels_[inlier], residuals.argmin(axis=1)[inlier])
     assert residuals[inlier].min(axis=1).max() < 0.1
-    assert fitted.get_feature_names_out().tolist() == ["kgasg210", "kgasg211", "kgasg212", "kgasg213"]
+    assert fitted.get_feature_names_out().tolist() == ["residual_0", "residual_1", "residual_2", "residual_3"]
 
 
 def test_missing_entries_come_from_the_nearest_subspace():

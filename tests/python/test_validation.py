@@ -144,7 +144,7 @@ def test_data_frames(problem):
         assert model.complete(frame).tobytes() == expected.complete(problem.data).tobytes()
     frame = pd.DataFrame(problem.data, columns=names, index=np.arange(600) + 7)
     out = GASG21(3, random_state=0).set_output(transform="pandas").fit_transform(frame)
-    assert list(out.columns) == ["gasg210", "gasg211", "gasg212"]
+    assert list(out.columns) == ["component_0", "component_1", "component_2"]
     assert list(out.index) == list(frame.index)
     mask = pd.DataFrame(problem.mask, columns=names)
     masked = GASG21(3, random_state=0).fit(np.nan_to_num(problem.data), mask=mask)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from gasg21 import _core
 from gasg21._data.parameters import check_components, core_metric, core_rule, null_offset
-from gasg21._data.samples import Array
+from gasg21._data.samples import Array, Batch
 from gasg21._support.trees import stored
 
 
@@ -38,22 +39,11 @@ class OneSubspace:
         center: bool = False,
     ) -> OneSubspace:
         """Fit the rows of an array; NaN is missing."""
-        found = _core.recover(
-            np.ascontiguousarray(X),
-            None,
-            X.shape[1],
-            check_components(d, X.shape[1]),
-            rule=core_rule("adaptive", scaling=scaling),
-            stream_rule=core_rule("adaptive", scaling=scaling, stream=True),
-            loss="l21",
-            metric=core_metric(scaling),
-            init=init,
-            options=_core.RecoverOptions(
-                max_passes=max_passes, tol=tol, center=center, doubt=False, seed=seed, n_threads=n_threads
-            ),
+        options = _core.RecoverOptions(
+            max_passes=max_passes, tol=tol, center=center, doubt=False, seed=seed, n_threads=n_threads
         )
-        if found["interrupt"] is not None:
-            raise found["interrupt"]
+        batch = Batch(np.ascontiguousarray(X), None, slice(None))
+        found = _recovered(batch, X.shape[1], d, options, scaling=scaling, init=init)
         counters = found["tracker"].counters()
         offset = null_offset(counters["entries_used"] / max(counters["n_used"], 1), d)
         subspace = found["subspace"]
@@ -71,3 +61,34 @@ class OneSubspace:
         out = np.array(X, order="C")
         _core.fill_missing(self.components, np.ascontiguousarray(X), None, out, "l21", self.n_threads)
         return out
+
+
+def dimension_of_share(
+    share: float, batch: Batch, n_features: int, d: int, *, center: bool, seed: int, n_threads: int
+) -> int:
+    """Return how many principal axes of the d-dimensional subspace have this share of the inliers' variance in it."""
+    options = _core.RecoverOptions(center=center, doubt=False, seed=seed, n_threads=n_threads)
+    variance = _recovered(batch, n_features, d, options)["subspace"].explained_variance
+    if not np.isfinite(variance).all() or not variance.sum() > 0:
+        return d
+    return min(d, int(np.searchsorted(np.cumsum(variance), share * variance.sum())) + 1)
+
+
+def _recovered(
+    batch: Batch, n: int, d: int, options: _core.RecoverOptions, *, scaling: bool = True, init: str = "random"
+) -> dict[str, Any]:
+    found = _core.recover(
+        batch.payload,
+        batch.mask,
+        n,
+        check_components(d, n),
+        rule=core_rule("adaptive", scaling=scaling),
+        stream_rule=core_rule("adaptive", scaling=scaling, stream=True),
+        loss="l21",
+        metric=core_metric(scaling),
+        init=init,
+        options=options,
+    )
+    if found["interrupt"] is not None:
+        raise found["interrupt"]
+    return found

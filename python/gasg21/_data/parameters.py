@@ -71,6 +71,16 @@ def check_number(name: str, value: Any, low: float, high: float = np.inf, *, ope
     return float(value)
 
 
+def is_share(n_components: Any) -> bool:
+    """Return whether n_components is a share of the variance: a float in (0, 1)."""
+    return isinstance(n_components, float | np.floating) and bool(0 < n_components < 1)
+
+
+def is_auto_or_share(n_components: Any) -> bool:
+    """Return whether the data decides about the dimension."""
+    return is_share(n_components) or (isinstance(n_components, str) and n_components == "auto")
+
+
 def check_components(n_components: Any, n_features: int) -> int:
     """Refuse a subspace dimension that is not an integer in [1, n_features - 1]."""
     if n_features < 2:

@@ -21,6 +21,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
 from gasg21 import _core
+from gasg21._data.frames import raise_for_dimensions, refuse_text_columns
 from gasg21._data.parameters import Array as Array  # most modules take the name from here
 from gasg21._data.parameters import check_choice, check_n_jobs, n_threads
 from gasg21.exceptions import InvalidInputError
@@ -152,10 +153,7 @@ def check_samples(
         observed = ~np.ma.getmaskarray(X)
         mask, X = observed if mask is None else observed & mask, X.data
     if reset or not _is_plain(estimator, X, dtype):
-        X = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
-    if X.dtype.kind not in "fiub":
-        msg = f"X has dtype {X.dtype}; it must hold numbers"
-        raise InvalidInputError(msg)
+        X = _validated(estimator, X, reset)
     if dtype is None:
         is_single = X.dtype.kind == "f" and X.dtype.itemsize == 4
         dtype = np.dtype(np.float32 if is_single else np.float64)
@@ -169,6 +167,23 @@ def check_samples(
     if estimator.on_bad == "raise":
         refuse_infinite(samples, samples.n_threads(getattr(estimator, "n_jobs", None)))
     return samples
+
+
+def _validated(estimator: Any, X: Any, reset: bool) -> Any:
+    if getattr(X, "ndim", 2) > 2:
+        raise_for_dimensions(X.shape)
+    try:
+        checked = validate_data(
+            estimator, X, reset=reset, accept_sparse="csr", dtype="numeric", ensure_all_finite=False
+        )
+    except (ValueError, TypeError):
+        refuse_text_columns(X)
+        raise
+    if checked.dtype.kind not in "fiub":
+        refuse_text_columns(X)
+        msg = f"X has dtype {checked.dtype}; it must hold numbers"
+        raise InvalidInputError(msg)
+    return checked
 
 
 def _is_plain(estimator: Any, X: Any, dtype: np.dtype[Any] | None) -> bool:

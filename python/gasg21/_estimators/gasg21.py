@@ -21,10 +21,12 @@ class GASG21(StreamingSubspace):
 
     Parameters
     ----------
-    n_components : int or "auto"
+    n_components : int, float or "auto"
         Dimension d of the subspace, in [1, n_features - 1]. "auto" tries 1, 2, ... up to 50 and takes the last one
-        that still lowers the residuals, but no more than the observed entries carry. `partial_fit` decides by its
-        first batch.
+        that still lowers the residuals, but no more than the observed entries carry. A float in (0, 1), such as 0.95,
+        keeps as many principal axes of that subspace as have this share of the inliers' variance in it; unlike
+        ``PCA(0.95)`` it counts neither outliers nor noise. It costs a second fit. `partial_fit` decides by its first
+        batch.
     center : bool
         True fits an affine subspace: d directions and a mean. False fits one through the origin, and warns if the
         samples share an offset that dominates them. A stream with ``center=True`` starts when 20 samples have come,
@@ -157,7 +159,7 @@ class GASG21(StreamingSubspace):
 
     def __init__(
         self,
-        n_components: int | str = 1,
+        n_components: int | float | str = 1,
         *,
         center: bool = False,
         scaling: bool = True,

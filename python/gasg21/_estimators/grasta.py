@@ -33,7 +33,7 @@ class GRASTA(StreamingSubspace):
 
     Parameters
     ----------
-    n_components : int or "auto"
+    n_components : int, float or "auto"
         As in `GASG21`. "auto" looks for whole samples on a subspace and is not meant for corrupted entries.
     step_size : {"multilevel", "adaptive", "diminishing", "constant"} or an instance from `gasg21.step_size`
         "multilevel" is the authors' rule (GRASTA-ML), with their constants.
@@ -91,7 +91,7 @@ class GRASTA(StreamingSubspace):
 
     def __init__(
         self,
-        n_components: int | str = 1,
+        n_components: int | float | str = 1,
         *,
         center: bool = False,
         step_size: str | StepSize = "multilevel",

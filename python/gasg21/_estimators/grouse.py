@@ -19,7 +19,7 @@ class GROUSE(StreamingSubspace):
 
     Parameters
     ----------
-    n_components : int or "auto"
+    n_components : int, float or "auto"
         Dimension of the subspace. "auto" as in `GASG21`.
     center : bool
         True fits an affine subspace, False one through the origin.
@@ -66,7 +66,7 @@ class GROUSE(StreamingSubspace):
 
     def __init__(
         self,
-        n_components: int = 1,
+        n_components: int | float | str = 1,
         *,
         center: bool = False,
         step_size: str | StepSize = "constant",

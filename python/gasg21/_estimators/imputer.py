@@ -42,10 +42,10 @@ class SubspaceImputer(
 
     Parameters
     ----------
-    n_components : int or "auto"
+    n_components : int, float or "auto"
         Dimension of the subspace. "auto" tries some up to 50 on three quarters of the samples, and takes the one that
         best predicts entries of the others. This is usually more than ``GASG21(n_components="auto")`` chooses, since
-        shrinkage makes superfluous dimensions harmless.
+        shrinkage makes superfluous dimensions harmless. A float is a share of the variance, as in `GASG21`.
     center : bool
         True fits an affine subspace, False one through the origin.
     max_passes, tol, on_bad, absent, random_state, n_jobs
@@ -79,7 +79,7 @@ class SubspaceImputer(
 
     def __init__(
         self,
-        n_components: int | str = "auto",
+        n_components: int | float | str = "auto",
         *,
         center: bool = True,
         max_passes: int = 20,
@@ -152,7 +152,7 @@ class SubspaceImputer(
         """Fit, and fill in the missing entries of the same samples."""
         return self.fit(X, y, mask=mask).transform(X, mask=mask)
 
-    def _fit_subspace(self, samples: Samples, d: int | str, seed: int) -> GASG21:
+    def _fit_subspace(self, samples: Samples, d: int | float | str, seed: int) -> GASG21:
         model = GASG21(
             d,
             center=self.center,

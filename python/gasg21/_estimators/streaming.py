@@ -11,6 +11,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from gasg21 import _core
+from gasg21._algorithms.one_subspace import dimension_of_share
 from gasg21._data.parameters import (
     check_choice,
     check_components,
@@ -22,6 +23,8 @@ from gasg21._data.parameters import (
     core_following,
     core_metric,
     core_rule,
+    is_auto_or_share,
+    is_share,
     n_threads,
     progress_bar,
     seed_of,
@@ -66,7 +69,7 @@ class StreamingSubspace(PublishedSubspace):
 
     def __init__(
         self,
-        n_components: int | str = 1,
+        n_components: int | float | str = 1,
         *,
         center: bool = False,
         step_size: str | StepSize = "adaptive",
@@ -257,7 +260,7 @@ class StreamingSubspace(PublishedSubspace):
 
     def _is_enough(self, samples: Samples) -> bool:
         """Return whether an affine stream can start: a lift needs some samples. Until then they wait."""
-        d = 1 if isinstance(self.n_components, str) else check_components(self.n_components, samples.n_features)
+        d = 1 if is_auto_or_share(self.n_components) else check_components(self.n_components, samples.n_features)
         waiting = sum(map(len, self._pending)) + samples.n_samples
         if waiting >= max(_FEWEST_TO_CENTER, 2 * (d + 1)):
             return True
@@ -295,7 +298,17 @@ class StreamingSubspace(PublishedSubspace):
                 n_threads=threads,
                 progress=progress,
             )
+        if is_share(self.n_components):
+            return self._dimension_of_share(samples, batch, seed, progress)
         return check_components(self.n_components, samples.n_features)
+
+    def _dimension_of_share(self, samples: Samples, batch: Batch, seed: int, progress: Progress | None) -> int:
+        """Return how many axes of the subspace that "auto" finds have this share of the inliers' variance in it."""
+        auto = snapshot(self)
+        auto.n_components = "auto"
+        most, share = auto._dimension(samples, batch, seed, progress), float(self.n_components)
+        plan: dict[str, Any] = {"center": bool(self.center), "seed": seed, "n_threads": n_threads(self.n_jobs)}
+        return dimension_of_share(share, batch, samples.n_features, most, **plan)
 
     # ---- parameters
 
@@ -336,7 +349,7 @@ class StreamingSubspace(PublishedSubspace):
         if self.replay not in (None, self._tracker.replay):
             msg = f"replay={self.replay!r} must stay {self._tracker.replay} while a stream goes on; fit starts anew"
             raise InvalidInputError(msg)
-        if self.n_components not in ("auto", self.n_components_):
+        if not is_auto_or_share(self.n_components) and self.n_components != self.n_components_:
             msg = (
                 f"n_components={self.n_components!r} must stay {self.n_components_} while a stream goes on; "
                 "fit starts anew"

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from gasg21 import _core
 from gasg21._algorithms import held_out
+from gasg21._data.frames import tabled
 from gasg21._data.parameters import null_offset
 from gasg21._data.samples import Array, Batch, Samples, TakesSamples, check_samples
 from gasg21._estimators.published import PublishedAttributes, StreamReport, listed
@@ -66,6 +67,7 @@ class SubspaceMixin(
         return self.fit(X, y, mask=mask).transform(X, mask=mask)
 
     @reads
+    @tabled()
     def inverse_transform(self, W: Any) -> Array:
         """Return the samples with the given weights, ``W @ components_ + mean_``.
 
@@ -88,6 +90,7 @@ class SubspaceMixin(
         return np.asarray(W @ components + self._mean())
 
     @reads
+    @tabled()
     def complete(self, X: Any, mask: Any = None) -> Array:
         """Return X with its missing entries filled in from the subspace; observed entries are kept.
 
@@ -222,6 +225,21 @@ class SubspaceMixin(
 
     def _project(self, batch: Batch, loss: _core.Loss, threads: int) -> tuple[Array, Array]:
         return _core.project(self.components_, batch.payload, batch.mask, loss, threads)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """Return the names of the columns of `transform`: component_0, component_1, ...
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Ignored, except that it must agree with the names seen in `fit`.
+
+        Returns
+        -------
+        names : ndarray of shape (n_components,)
+        """
+        names = super().get_feature_names_out(input_features)
+        return np.asarray([f"component_{i}" for i in range(len(names))], object)
 
     @property
     def _n_features_out(self) -> int:
@@ -407,6 +425,7 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
         return labels
 
     @reads
+    @tabled("distance_within", "distance_to")
     def distances(self, X: Any, mask: Any = None) -> Array:
         """Two robust distances of each sample: within the subspace, and to it. The axes of the outlier map.
 
@@ -430,6 +449,7 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
         return _each_batch(samples, lambda batch: subspace.distances(batch.payload, batch.mask, threads))
 
     @reads
+    @tabled()
     def complete(self, X: Any, mask: Any = None) -> Array:
         """Return X with its missing entries filled in; observed entries are kept.
 

@@ -15,6 +15,7 @@ from gasg21._algorithms.clusters import assign, is_near
 from gasg21._algorithms.residual_split import ResidualSplit
 from gasg21._algorithms.union_lift import UnionLift
 from gasg21._algorithms.whitening import Whitening
+from gasg21._data.frames import tabled
 from gasg21._data.parameters import n_threads
 from gasg21._data.samples import Array, Samples, TakesSamples, check_samples
 from gasg21._estimators.published import PublishedAttributes
@@ -220,6 +221,7 @@ class UnionMixin(
         return held_out.union_score(published.subspaces, lifted, labels, n_threads(self.n_jobs))
 
     @reads
+    @tabled()
     def complete(self, X: Any, mask: Any = None) -> Array:
         """Return X with its missing entries filled in from the nearest subspace; observed entries are kept.
 
@@ -383,6 +385,21 @@ class UnionMixin(
     def timings_(self) -> dict[str, float]:
         """Seconds that the last `fit` spent in "seed", "select" and "refine"."""
         return dict(self._fit_report().timings)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """Return the names of the columns of `transform`: residual_0, residual_1, ..., one per subspace.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Ignored, except that it must agree with the names seen in `fit`.
+
+        Returns
+        -------
+        names : ndarray of shape (n_clusters,)
+        """
+        names = super().get_feature_names_out(input_features)
+        return np.asarray([f"residual_{k}" for k in range(len(names))], object)
 
     @property
     def _n_features_out(self) -> int:

@@ -170,7 +170,7 @@ def outlier_map(model: Any, X: Any, *, mask: Any = None, quantile: float = 0.975
     if not 0 < quantile < 1:
         msg = f"quantile={quantile!r} must be a number in (0, 1)"
         raise InvalidInputError(msg)
-    distances, inlier = model.distances(X, mask=mask), model.decision_function(X, mask=mask) >= 0
+    distances, inlier = np.asarray(model.distances(X, mask=mask)), model.decision_function(X, mask=mask) >= 0
     known = ~np.isnan(distances).any(axis=1)
     (within, to), inlier = np.maximum(distances[known], _SMALLEST).T, inlier[known]
     edge = float(np.sqrt(chi2.ppf(quantile, model.n_components_) / model.n_components_))
@@ -251,7 +251,7 @@ def _outside(model: Any, X: Any, more: int) -> Array:
     if len(rows) > _MOST_ROWS:
         rows = np.linspace(0, len(rows) - 1, _MOST_ROWS).astype(int)
     some = _rows(X, rows)
-    residual = _dense(some) - model.inverse_transform(model.transform(some))
+    residual = _dense(some) - np.asarray(model.inverse_transform(model.transform(some)))
     residual = residual[(model.decision_function(some) >= 0) & ~np.isnan(residual).all(axis=1)]
     observed = float(np.mean(~np.isnan(residual))) if residual.size else 1.0
     singular = np.linalg.svd(np.nan_to_num(residual), compute_uv=False)
@@ -290,7 +290,9 @@ def _decided(model: Any, X: Any, mask: Any) -> tuple[Array, Array, float | None]
     """Return the distances of samples, which are inliers, and the distance at which the decision falls."""
     margin = model.decision_function(X, mask=mask)
     offset = _offset(model)
-    distance = model.distances(X, mask=mask)[:, 1] if np.isnan(offset) else -model.score_samples(X, mask=mask)
+    distance = (
+        np.asarray(model.distances(X, mask=mask))[:, 1] if np.isnan(offset) else -model.score_samples(X, mask=mask)
+    )
     known = ~np.isnan(margin) & ~np.isnan(distance)
     distance, inlier = np.maximum(distance[known], _SMALLEST), margin[known] >= 0
     return distance, inlier, _stump(distance, inlier) if np.isnan(offset) else -offset

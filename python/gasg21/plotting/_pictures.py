@@ -140,8 +140,8 @@ def _in_subspace(model: Any, X: Array) -> Array:
     """Return the part of each sample that its (nearest) subspace explains."""
     if not is_union(model):
         return np.asarray(model.inverse_transform(model.transform(X)))
-    completed, out = model.complete(X), np.empty_like(X)
-    nearest = np.nanargmin(np.nan_to_num(model.transform(X), nan=np.inf), axis=1)
+    completed, out = np.asarray(model.complete(X)), np.empty_like(X)
+    nearest = np.nanargmin(np.nan_to_num(np.asarray(model.transform(X)), nan=np.inf), axis=1)
     for k, (basis, mean) in enumerate(zip(model.subspaces_, model.means_, strict=True)):
         own = nearest == k
         out[own] = (completed[own] - mean) @ basis.T @ basis + mean

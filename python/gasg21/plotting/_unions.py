@@ -46,7 +46,7 @@ def subspaces(model: Any, X: Any, *, mask: Any = None, ax: Any = None) -> Any:
     'residual of the unit-norm sample'
     """
     check_model(model, "subspaces", "subspaces_")
-    sorted_residuals = np.sort(np.maximum(model.transform(X, mask=mask), _SMALLEST), axis=1)
+    sorted_residuals = np.sort(np.maximum(np.asarray(model.transform(X, mask=mask)), _SMALLEST), axis=1)
     labels = model.predict(X, mask=mask)
     known = ~np.isnan(sorted_residuals).any(axis=1)
     names = [*range(model.n_clusters_), *([-1] if np.any(labels[known] == -1) else [])]
