@@ -1,6 +1,6 @@
-// What pybind11 leaves open when memory ends: it registers a new object where nothing catches, frees
-// an object twice, and does not look whether Python had memory for it. Here each of these becomes a
-// MemoryError.
+// What pybind11 leaves open when memory ends: it registers a new object where nothing catches,
+// frees an object twice, and does not look whether Python had memory for it. Here each of these
+// becomes a MemoryError.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -87,7 +87,7 @@ PyObject* guarded_call(Args... args) {
 }
 
 template <class... Args>
-void guard(PyMethodDef& method, PyObject* (*/*signature*/)(Args...)) {
+void guard(PyMethodDef& method, PyObject* (* /*signature*/)(Args...)) {
   using Signature = PyObject* (*)(Args...);
   const auto now = reinterpret_cast<Signature>(reinterpret_cast<void (*)()>(method.ml_meth));
   if (now == &guarded_call<Args...>) return;

@@ -9,6 +9,8 @@ import re
 import warnings
 from pathlib import Path
 
+import matplotlib
+import matplotlib.pyplot
 import numpy as np
 import pytest
 
@@ -36,7 +38,7 @@ def public_names():
     for module in public_modules():
         for name in module.__all__:
             member = getattr(module, name)
-            if callable(member) and module.__name__ != "gasg21.plotting":
+            if callable(member):
                 yield pytest.param(f"{module.__name__}.{name}", member, id=f"{module.__name__}.{name}")
 
 
@@ -111,6 +113,7 @@ def test_its_fitted_attributes_are_described(name, cls):
 
 @pytest.mark.parametrize(("name", "member"), NAMES)
 def test_its_example_runs(name, member):
+    matplotlib.use("Agg")
     if member.__module__.startswith("sklearn"):
         pytest.skip("scikit-learn documents it")
     examples = [t for t in doctest.DocTestFinder(recurse=False).find(member, name) if t.examples]
@@ -118,4 +121,5 @@ def test_its_example_runs(name, member):
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     for example in examples:
         runner.run(example)
+    matplotlib.pyplot.close("all")
     assert runner.failures == 0

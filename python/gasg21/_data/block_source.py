@@ -94,6 +94,11 @@ class BlockSource(FromFiles):
         """Return a source that can read part i, under the same number: what to send to another process.
 
         It is as small as the part allows. For a derived class it is the source itself.
+
+        Parameters
+        ----------
+        i : int
+            Number of the part, from 0.
         """
         return self
 
