@@ -1,6 +1,7 @@
 """Ctrl-C at random times, for every estimator: back within 0.3 s, and the model can be used.
 
-One long SVD or eigendecomposition of LAPACK cannot be interrupted: the baselines' problems are small enough.
+The time is the CPU time of the process, so that other programs on the machine do not count. One long SVD or
+eigendecomposition of LAPACK cannot be interrupted: the baselines' problems are small enough.
 """
 
 import os
@@ -15,7 +16,8 @@ from attacks.clock import turns
 from gasg21 import GASG21, GRASTA, GROUSE, KGASG21, SubspaceImputer, baselines
 from gasg21.datasets import make_low_rank, make_union_of_subspaces
 
-ALLOWED = 0.3
+ALLOWED = 0.3  # seconds of CPU time
+WAITING = 10.0  # seconds by the clock: longer than a busy machine delays it
 
 
 def problems():
@@ -46,48 +48,52 @@ def problems():
     ]
 
 
-def attack(count, seed, allowed=ALLOWED):
+def attack(count, seed, allowed=ALLOWED, waiting=WAITING):
     rng = np.random.default_rng(seed)
-    failures, slowest, missed, ran = [], (0.0, ""), 0, 0
+    failures, slowest, longest, missed, ran, all_problems = [], (0.0, ""), 0.0, 0, 0, problems()
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for i in turns(count):
                 ran = i + 1
-                make, X, method = problems()[i % len(problems())]
+                make, X, method = all_problems[i % len(all_problems)]
                 model = make()
                 name = f"{type(model).__name__}.{method}"
-                took, interrupted = _interrupted(getattr(model, method), X, float(rng.uniform(0.005, 0.5)))
+                took, waited, interrupted = _interrupted(getattr(model, method), X, float(rng.uniform(0.005, 0.5)))
                 missed += not interrupted
-                slowest = max(slowest, (took, name))
-                if took > allowed:
-                    failures.append(f"{name} took {took:.2f} s to stop ({i})")
+                slowest, longest = max(slowest, (took, name)), max(longest, waited)
+                if took > allowed or waited > waiting:
+                    failures.append(f"{name} took {took:.2f} s of CPU time, {waited:.2f} s in all, to stop ({i})")
                 _check_usable(model, X, name, failures)
     finally:
         signal.signal(signal.SIGINT, handler)
-    return ran, failures, f"slowest {slowest[1]}, {slowest[0]:.3f} s; {missed} had ended before"
+    said = f"slowest {slowest[1]}, {slowest[0]:.3f} s of CPU time; at most {longest:.2f} s by the clock"
+    return ran, failures, f"{said}; {missed} had ended before"
 
 
 def _interrupted(method, X, delay):
-    """Call the method, and press Ctrl-C after a while. Returns how long it took to stop, and whether it was stopped."""
+    """Call the method, and press Ctrl-C after a while.
+
+    Returns the CPU time and the time that it took to stop, and whether it was stopped.
+    """
     sent = []
 
     def press():
-        sent.append(time.perf_counter())
+        sent.extend([time.process_time(), time.perf_counter()])
         os.kill(os.getpid(), signal.SIGINT)
 
     timer = threading.Timer(delay, press)
-    timer.start()
     try:
+        timer.start()
         method(X)
         timer.cancel()
         timer.join()
         time.sleep(0.01)  # a signal that comes now is caught here
     except KeyboardInterrupt:
         timer.join()
-        return time.perf_counter() - sent[0], True
-    return 0.0, False
+        return time.process_time() - sent[0], time.perf_counter() - sent[1], True
+    return 0.0, 0.0, False
 
 
 def _check_usable(model, X, name, failures):

@@ -60,7 +60,7 @@ def test_cut_and_resumed_streams():
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such signals")
 def test_ctrl_c_leaves_usable_models():
-    survives("interrupt", 18, allowed=math.inf)
+    survives("interrupt", 18, allowed=math.inf, waiting=math.inf)
 
 
 def test_long_streams():

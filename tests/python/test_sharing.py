@@ -1,5 +1,6 @@
 """One object in many threads and processes: no error, nothing torn, nothing lost."""
 
+import multiprocessing
 import os
 import pickle
 import signal
@@ -148,6 +149,14 @@ def test_a_fork_inside_a_call_leaves_a_child_that_works():
     environment = {**os.environ, "PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1"}
     subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, env=environment, timeout=300)
     assert fork.PATIENCE < 60
+
+
+def test_a_started_process_gets_a_model_and_sends_it_back(rng):
+    model = GASG21(2, random_state=0).partial_fit(rng.standard_normal((50, 6)))
+    rows = rng.standard_normal((20, 6))
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        again = pool.apply(GASG21.partial_fit, (model, rows))
+    assert models.fingerprint(again) == models.fingerprint(model.partial_fit(rows))
 
 
 # ---- what the core borrows

@@ -1,6 +1,7 @@
 """Validation: every layout and dtype gives the same numbers, and no data is written to."""
 
 import hashlib
+import json
 import subprocess
 import sys
 
@@ -12,7 +13,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gasg21 import GASG21
+from gasg21 import GASG21, _core
 from gasg21._data.samples import Samples, check_samples
 from gasg21.datasets import make_low_rank
 
@@ -217,7 +218,7 @@ def test_batches_cover_every_row_in_order(monkeypatch, rng):
 
 
 MEMORY = """
-import sys, threading, time, warnings, numpy as np
+import json, sys, threading, time, warnings, numpy as np
 from gasg21 import GASG21
 warnings.simplefilter("ignore")
 
@@ -233,7 +234,7 @@ def sample():
 
 X = np.load(sys.argv[1], mmap_mode="r")
 assert X.nbytes >= 2e9
-parameters = eval(sys.argv[2])
+parameters = json.loads(sys.argv[2])
 GASG21(5, **parameters).fit(X[:200]).predict(X[:200])  # libraries are loaded now
 before = peak = anonymous()
 done = False
@@ -260,7 +261,7 @@ def test_fitting_a_two_gigabyte_memory_map_makes_no_copy(tmp_path, parameters):
     X.flush()
     del X
     child = subprocess.run(
-        [sys.executable, "-c", MEMORY, tmp_path / "big.npy", repr(parameters)],
+        [sys.executable, "-c", MEMORY, tmp_path / "big.npy", json.dumps(parameters)],
         capture_output=True,
         text=True,
         check=False,
@@ -268,3 +269,15 @@ def test_fitting_a_two_gigabyte_memory_map_makes_no_copy(tmp_path, parameters):
     assert child.returncode == 0, child.stderr
     before, peak = map(float, child.stdout.split())
     assert peak - before < 100
+
+
+def test_samples_beyond_2_to_the_31_entries(tmp_path, rng):
+    """In a sparse file of 10 GB, of which a few pages exist."""
+    n, rows = 50_000, np.array([49_997, 49_998, 49_999], np.uint64)
+    X = np.memmap(tmp_path / "huge", np.float32, "w+", shape=(n, n))
+    X[rows] = rng.standard_normal((3, n))
+    assert X.size > 2**31
+    plain, far = (_core.Tracker32(n, 1, _core.AdaptiveStep(), 3) for _ in range(2))
+    expected = plain.consume(np.ascontiguousarray(X[rows]))
+    np.testing.assert_array_equal(far.consume(X, None, rows), expected)
+    assert far.components().tobytes() == plain.components().tobytes()
