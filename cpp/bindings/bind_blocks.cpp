@@ -1,85 +1,206 @@
-// The sums of the polish over blocks of data, for Python.
+// The rounds of the polish over blocks of data, for Python.
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
-#include <gasg21/polish/block_sums.hpp>
+#include <gasg21/polish/polisher.hpp>
+#include <gasg21/recovery/block_sums.hpp>
+#include <gasg21/seeding/seeder.hpp>
+#include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "array_view.hpp"
+#include "block_tuple.hpp"
+#include "lift.hpp"
 #include "module.hpp"
+#include "out_of_memory.hpp"
 #include "watch.hpp"
 
 namespace gasg21::bindings {
 
 namespace {
 
-py::array_t<double> to_square(const arma::mat& A) {
-  return py::array_t<double>({py::ssize_t(A.n_rows), py::ssize_t(A.n_cols)}, A.memptr());
-}
+/// A block, lifted if there is a lift.
+template <class T>
+struct Block {
+  std::shared_ptr<const Lift<T>> lift;
+  AnyView<T> view;
 
-/// A d x d matrix, copied.
-arma::mat from_square(const py::array& a, uword d) {
-  const arma::mat square = copy_matrix<double>(a, "the scatter");
-  require(square.n_rows == d && square.n_cols == d, "the scatter must be ", d, " x ", d);
-  return square;
-}
+  Block(const py::object& samples, const py::object& mask, const py::object& given_lift, uword rows)
+      : lift(unpack_lift<T>(given_lift)),
+        view(with_lift(as_view<T>(samples, mask, lift ? lift->centre.n_elem : rows), lift)) {
+    require(view.n_rows == rows, "the block has ", view.n_rows, " rows, the components ", rows);
+  }
+};
 
 template <class T>
 py::tuple block_sums_in(const py::array& components, const py::object& samples,
-                        const py::object& mask, const Scatter& scatter, unsigned n_threads) {
+                        const py::object& mask, const py::object& scatter, const py::object& lift,
+                        unsigned n_threads) {
   const Basis<T> held(components, "components");
   const arma::Mat<T>& U = held;
-  const AnyView<T> view = as_view<T>(samples, mask, U.n_rows);
-  std::optional<BlockSums<T>> sums;
+  const Block<T> block(samples, mask, lift, U.n_rows);
+  const Scatter known = as_scatter(scatter, U.n_cols);
+  std::optional<BlockSums> sums;
   without_gil(n_threads, [&](const Parallel& parallel) {
-    sums.emplace(block_sums(U, scatter, view, parallel));
+    sums.emplace(block_sums(U, known, block.view, parallel));
   });
-  const arma::Mat<T>& coordinates = sums->coordinates.sums;
-  py::array_t<T> rows({py::ssize_t(U.n_rows), py::ssize_t(coordinates.n_rows)},
-                      coordinates.memptr());
-  return py::make_tuple(to_square(sums->scatter.C), sums->scatter.s, sums->scatter.weight, rows,
-                        to_square(sums->information));
+  return to_tuple(*sums);
 }
 
 template <class T>
-py::tuple next_basis_in(const py::array& components, const py::array& rows, const py::array& C) {
-  arma::Mat<T> U = copy_basis<T>(components, "components");
-  CoordinateSums<T> sums(U.n_rows, U.n_cols);
-  const arma::Mat<T> given = copy_matrix<T>(rows, "rows");
-  require(given.n_rows == sums.sums.n_rows && given.n_cols == sums.sums.n_cols,
-          "the row sums do not fit the components");
-  sums.sums = given;
-  Scatter scatter(from_square(C, U.n_cols), 1);
-  const double change = update_coordinates(U, sums, scatter, Parallel());
-  return py::make_tuple(to_components(U), to_square(scatter.C), change);
+py::tuple union_sums_in(const py::list& subspaces, const py::object& samples,
+                        const py::object& mask, const py::list& scatters, unsigned n_threads) {
+  const auto bases = copy_bases<T>(subspaces);
+  require(!bases.empty() && scatters.size() == bases.size(),
+          "there must be one scatter per subspace");
+  std::vector<Scatter> known;
+  for (uword k = 0; k < bases.size(); ++k)
+    known.push_back(as_scatter(scatters[k], bases[k].n_cols));
+  const AnyView<T> view = as_view<T>(samples, mask, bases[0].n_rows);
+  UnionSums<T> found;
+  without_gil(n_threads,
+              [&](const Parallel& parallel) { found = union_sums(bases, known, view, parallel); });
+  py::list sums;
+  for (const BlockSums& each : found.sums) sums.append(to_tuple(each));
+  return py::make_tuple(sums, to_labels(found.nearest.labels, bases.size()),
+                        to_array(found.unassigned));
+}
+
+template <class T>
+py::tuple start_scatter_in(const py::array& components, const py::object& samples,
+                           const py::object& mask, const py::object& lift, unsigned n_threads) {
+  const Basis<T> held(components, "components");
+  const arma::Mat<T>& U = held;
+  const Block<T> block(samples, mask, lift, U.n_rows);
+  Scatter scatter;
+  without_gil(n_threads,
+              [&](const Parallel& parallel) { scatter = start_scatter(U, block.view, parallel); });
+  return py::make_tuple(to_square(scatter.C), scatter.s);
+}
+
+/// One subspace between the rounds.
+template <class T>
+class PyBlockPolish {
+ public:
+  PyBlockPolish(const py::array& components, const py::object& scatter)
+      : U_(copy_basis<T>(components, "components")), scatter_(as_scatter(scatter, U_.n_cols)) {}
+
+  /// Ends a round with the sums over all blocks. Returns the angle by which the subspace moved;
+  /// without a scatter the round only finds it, and the angle is pi / 2.
+  double update(const py::tuple& given) {
+    const BlockSums sums = as_sums(given, U_.n_rows, U_.n_cols);
+    const bool first = scatter_.C.empty();
+    scatter_ = Scatter(sums.scatter);
+    scatter_.s *= softness(U_.n_cols, sums.near);
+    if (first) return arma::datum::pi / 2;
+    const py::gil_scoped_release nogil;
+    return advance(U_, sums.rows<T>(), scatter_, secant_, Parallel());
+  }
+
+  py::array_t<T> components() const { return to_components(U_); }
+  py::object scatter() const {
+    if (scatter_.C.empty()) return py::none();
+    return py::make_tuple(to_square(scatter_.C), scatter_.s);
+  }
+
+ private:
+  arma::Mat<T> U_;
+  Scatter scatter_;
+  Secant<T> secant_;
+};
+
+template <class T>
+void bind_block_polish(py::module_& m, const char* name) {
+  using Class = PyBlockPolish<T>;
+  guarded_class<Class>(m, name)
+      .def("update", &Class::update, py::arg("sums"), "End a round; returns the angle moved.")
+      .def_property_readonly("components", &Class::components)
+      .def_property_readonly("scatter", &Class::scatter);
+}
+
+/// Replaces subspaces that missed a cluster of the samples. Returns all of them, and which are new.
+template <class T>
+py::tuple repair_in(const py::list& subspaces, const py::object& samples, const py::object& mask,
+                    uword n_candidates, uword n_neighbors, std::uint64_t seed, unsigned n_threads) {
+  KPolisher<T> polisher(copy_bases<T>(subspaces));
+  require(polisher.size() > 0, "there must be at least one subspace");
+  const AnyView<T> view = as_view<T>(samples, mask, polisher.bases()[0].n_rows);
+  std::vector<uword> replaced;
+  without_gil(n_threads, [&](const Parallel& parallel) {
+    Seeder<T> seeder(view, view.n_cols, seed);
+    replaced = seeder.repair_into(polisher, n_candidates, n_neighbors, parallel);
+  });
+  return py::make_tuple(to_list(polisher.bases()), replaced);
 }
 
 }  // namespace
 
 void bind_blocks(py::module_& m) {
+  bind_block_polish<double>(m, "BlockPolish64");
+  bind_block_polish<float>(m, "BlockPolish32");
+  m.def(
+      "block_polish",
+      [](const py::array& components, const py::object& scatter) {
+        require_basis(components, "components");
+        return in_precision_of(components, [&](auto zero) -> py::object {
+          return py::cast(std::make_unique<PyBlockPolish<decltype(zero)>>(components, scatter));
+        });
+      },
+      py::arg("components"), py::arg("scatter"), "One subspace between rounds over blocks.");
   m.def(
       "block_sums",
       [](const py::array& components, const py::object& samples, const py::object& mask,
-         const py::object& C, double s, unsigned n_threads) {
+         const py::object& scatter, const py::object& lift, unsigned n_threads) {
         require_basis(components, "components");
-        Scatter scatter;
-        if (!C.is_none())
-          scatter = Scatter(from_square(as_array(C, "C"), uword(components.shape(0))), s);
         return in_precision_of(components, [&](auto zero) {
-          return block_sums_in<decltype(zero)>(components, samples, mask, scatter, n_threads);
+          return block_sums_in<decltype(zero)>(components, samples, mask, scatter, lift, n_threads);
         });
       },
-      py::arg("components"), py::arg("samples"), py::arg("mask"), py::arg("C"), py::arg("s"),
-      py::arg("n_threads") = 1, "The sums of one block: C, s, weight, rows, information.");
+      py::arg("components"), py::arg("samples"), py::arg("mask"), py::arg("scatter"),
+      py::arg("lift") = py::none(), py::arg("n_threads") = 1, "The sums of one block.");
   m.def(
-      "next_basis",
-      [](const py::array& components, const py::array& rows, const py::array& C) {
-        return in_precision_of(components, [&](auto zero) {
-          return next_basis_in<decltype(zero)>(components, rows, C);
+      "union_sums",
+      [](const py::list& subspaces, const py::object& samples, const py::object& mask,
+         const py::list& scatters, unsigned n_threads) {
+        return in_precision_of(values_of(samples), [&](auto zero) {
+          return union_sums_in<decltype(zero)>(subspaces, samples, mask, scatters, n_threads);
         });
       },
-      py::arg("components"), py::arg("rows"), py::arg("C"),
-      "The components, scatter and change that follow from the sums of all blocks.");
+      py::arg("subspaces"), py::arg("samples"), py::arg("mask"), py::arg("scatters"),
+      py::arg("n_threads") = 1,
+      "The sums of one block for each subspace, the labels, and the counts of the rest.");
+  m.def(
+      "start_scatter",
+      [](const py::array& components, const py::object& samples, const py::object& mask,
+         const py::object& lift, unsigned n_threads) {
+        require_basis(components, "components");
+        return in_precision_of(components, [&](auto zero) {
+          return start_scatter_in<decltype(zero)>(components, samples, mask, lift, n_threads);
+        });
+      },
+      py::arg("components"), py::arg("samples"), py::arg("mask"), py::arg("lift") = py::none(),
+      py::arg("n_threads") = 1, "The scatter (C, s) of some samples about a subspace.");
+  m.def(
+      "repair",
+      [](const py::list& subspaces, const py::object& samples, const py::object& mask,
+         uword n_candidates, uword n_neighbors, std::uint64_t seed, unsigned n_threads) {
+        return in_precision_of(values_of(samples), [&](auto zero) {
+          return repair_in<decltype(zero)>(subspaces, samples, mask, n_candidates, n_neighbors,
+                                           seed, n_threads);
+        });
+      },
+      py::arg("subspaces"), py::arg("samples"), py::arg("mask"), py::arg("n_candidates"),
+      py::arg("n_neighbors"), py::arg("seed"), py::arg("n_threads") = 1,
+      "Subspaces without those that missed a cluster, and which were replaced.");
+  m.def(
+      "quantile",
+      [](const py::object& counts, double share) {
+        return LogHistogram(as_order(counts)).quantile(share);
+      },
+      py::arg("residuals"), py::arg("share"),
+      "The residual below which a share of them lies, from their histogram.");
   m.def(
       "standard_error",
       [](const py::array& information, uword n) {

@@ -21,6 +21,7 @@ inline py::dict to_dict(const PassRecord& record, std::size_t number) {
   py::dict d;
   d["pass"] = number;
   d["stage"] = in_stream ? "stream" : "polish";
+  d["n_samples"] = record.n_samples;
   d["moved"] = each(record.moved);
   if (in_stream || !many) d["median_residual"] = record.median_residual;
   if (in_stream) d["near_residual"] = record.near_residual;

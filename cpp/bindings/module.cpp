@@ -48,6 +48,7 @@ PYBIND11_MODULE(_core, m) {
   gasg21::bindings::bind_seeding(m);
   gasg21::bindings::bind_projector(m);
   gasg21::bindings::bind_completion(m);
+  gasg21::bindings::bind_block_fit(m);
   gasg21::bindings::bind_blocks(m);
   gasg21::bindings::bind_infinite(m);
   gasg21::bindings::bind_inliers(m);

@@ -5,6 +5,7 @@
 
 namespace gasg21::bindings {
 
+void bind_block_fit(pybind11::module_& m);
 void bind_blocks(pybind11::module_& m);
 void bind_completion(pybind11::module_& m);
 void bind_dispatch(pybind11::module_& m);

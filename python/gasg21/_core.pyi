@@ -357,10 +357,93 @@ def held_out_errors(
 ) -> npt.NDArray[np.float64]: ...
 def held_out_score(errors: Array) -> float: ...
 def find_infinite(samples: Payload, mask: Array | None, n: int, n_threads: int = 1) -> tuple[int, int] | None: ...
+
+ScatterPair: TypeAlias = tuple[Array, float]
+SumsTuple: TypeAlias = tuple[Array, float, float, Array, Array, int, Array, Array]
+
+class BlockPolish64:
+    def update(self, sums: tuple[Any, ...]) -> float: ...
+    @property
+    def components(self) -> Array: ...
+    @property
+    def scatter(self) -> ScatterPair | None: ...
+
+class BlockPolish32(BlockPolish64): ...
+
+BlockPolish: TypeAlias = BlockPolish64 | BlockPolish32
+
+class BlockFit64:
+    def state(self) -> tuple[Array, ScatterPair, tuple[Array, float] | None] | None: ...
+    def round(self, sums: tuple[Any, ...]) -> bool: ...
+    def finish(
+        self,
+        samples: Payload,
+        mask: Array | None,
+        *,
+        share: float,
+        rotate: bool,
+        interrupted: bool,
+        progress: Progress | None = None,
+    ) -> dict[str, Any]: ...
+    @property
+    def history(self) -> list[dict[str, Any]]: ...
+    @property
+    def n_components(self) -> int: ...
+    @property
+    def status(self) -> str: ...
+
+class BlockFit32(BlockFit64): ...
+
+BlockFit: TypeAlias = BlockFit64 | BlockFit32
+
+def solve_sample(
+    samples: Payload,
+    mask: Array | None,
+    n: int,
+    d: int,
+    *,
+    rule: StepRule,
+    stream_rule: StepRule,
+    loss: Loss,
+    metric: Metric,
+    init: str | Array,
+    options: RecoverOptions,
+    progress: Progress | None = None,
+) -> BlockFit: ...
+def enough_samples(n: int, d: int, observed_per_sample: float, fewest: int) -> int: ...
+def block_polish(components: Array, scatter: ScatterPair | None) -> BlockPolish: ...
 def block_sums(
-    components: Array, samples: Payload, mask: Array | None, C: Array | None, s: float, n_threads: int = 1
-) -> tuple[Array, float, float, Array, Array]: ...
-def next_basis(components: Array, rows: Array, C: Array) -> tuple[Array, Array, float]: ...
+    components: Array,
+    samples: Payload,
+    mask: Array | None,
+    scatter: ScatterPair | None,
+    lift: tuple[Array, float] | None = None,
+    n_threads: int = 1,
+) -> SumsTuple: ...
+def union_sums(
+    subspaces: list[Array],
+    samples: Payload,
+    mask: Array | None,
+    scatters: list[Any],
+    n_threads: int = 1,
+) -> tuple[list[SumsTuple], npt.NDArray[np.intp], npt.NDArray[np.uint64]]: ...
+def start_scatter(
+    components: Array,
+    samples: Payload,
+    mask: Array | None,
+    lift: tuple[Array, float] | None = None,
+    n_threads: int = 1,
+) -> ScatterPair: ...
+def repair(
+    subspaces: list[Array],
+    samples: Payload,
+    mask: Array | None,
+    n_candidates: int,
+    n_neighbors: int,
+    seed: int,
+    n_threads: int = 1,
+) -> tuple[list[Array], list[int]]: ...
+def quantile(residuals: Array, share: float) -> float: ...
 def standard_error(information: Array, n: int) -> float: ...
 
 class Decision:

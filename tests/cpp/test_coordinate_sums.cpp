@@ -1,7 +1,7 @@
 // polish/coordinate_sums.hpp: the sums equal their definition, for any kind of data, any blocks
 // and any number of threads.
-#include <gasg21/polish/block_sums.hpp>
 #include <gasg21/polish/coordinate_sums.hpp>
+#include <gasg21/recovery/block_sums.hpp>
 #include <vector>
 
 #include "instruction_sets.hpp"
@@ -161,6 +161,6 @@ TEST_CASE("all samples in one block of sums are the sums over all samples, to th
   CoordinateSums<double> expected(60, 4);
   add_samples(U, data, fits, expected, Parallel());
   const auto sums = gasg21::block_sums(U, scatter, data, Parallel(2));
-  CHECK(same_bits(sums.coordinates.sums, expected.sums));
+  CHECK(same_bits(sums.coordinates, expected.sums));
   CHECK(same_bits(sums.information, gasg21::information(fits, 60)));
 }

@@ -471,3 +471,51 @@ TEST_CASE("the status of a settled fit depends on its estimated error") {
   CHECK(std::string(to_string(Status::noise_floor)) == "noise_floor");
   CHECK(std::string(to_string(Status::interrupted)) == "interrupted");
 }
+
+TEST_CASE(
+    "many samples: the stream sees some of them, the polish all, and the answer is the same") {
+  const uword m = 60000;
+  Problem<double> p(20, m, 2, 0.3, 0.2, 0.01, 11);
+  RecoverOptions options;
+  options.n_threads = 2;
+  const Recovery<double> found = recover(p.X, 2, options);
+  CHECK(found.status == Status::noise_floor);
+  CHECK(found.history.front().n_samples == 20000);
+  CHECK(found.history.back().n_samples == m);
+  CHECK(found.tracker.counters().seen() == m);
+  // The fixed point of the polish on all samples.
+  gasg21::Polisher<double> polisher(p.truth, m);
+  for (int pass = 0; pass < 8; ++pass) polisher.pass(DenseView<double>(p.X), gasg21::Parallel(2));
+  CHECK(largest_angle(found.basis, polisher.basis()) <= 0.05 * found.estimated_angle);
+  CHECK(found.estimated_angle == doctest::Approx(polisher.estimated_angle()).epsilon(0.01));
+  CHECK(largest_angle(found.basis, p.truth) < 3 * found.estimated_angle);
+}
+
+TEST_CASE("rounds over blocks lead to the answer of a fit in memory") {
+  const Problem<double> p(30, 3000, 3, 0.4, 0.3, 0.01, 12);
+  const DenseView<double> all(p.X);
+  const arma::mat sample = p.X.head_cols(600);
+  const AdaptiveStep rule(gasg21::AdaptiveStepOptions::defaults(true, false));
+  const RecoverOptions options;
+  Unobserved nobody;
+  Recoverer<Tracker<double>> fit(Tracker<double>(30, 3, rule, 0), 3, options);
+  fit.solve(DenseView<double>(sample), nobody);
+  REQUIRE(fit.may_go_on());
+  uword rounds = 0;
+  bool last = false;
+  while (!last && rounds++ < 20) {
+    gasg21::BlockSums total(30, 3);
+    for (uword from = 0; from < 3000; from += 1000)
+      total += gasg21::block_sums(fit.working_basis(), fit.scatter(),
+                                  DenseView<double>(p.X.colptr(from), 30, 1000, 30));
+    last = fit.round(total, nobody);
+  }
+  fit.conclude_rounds(DenseView<double>(sample), 0.2, nobody);
+  fit.hand_back(AdaptiveStep{});
+  CHECK(rounds <= 4);
+  CHECK(fit.status() == Status::noise_floor);
+  CHECK(fit.tracker().counters().seen() == 3000);
+  const Recovery<double> in_memory = recover(p.X, 3, options);
+  CHECK(largest_angle(fit.basis(), in_memory.basis) <= 0.05 * in_memory.estimated_angle);
+  CHECK(fit.estimated_angle() == doctest::Approx(in_memory.estimated_angle).epsilon(0.05));
+}

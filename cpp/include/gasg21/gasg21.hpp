@@ -8,7 +8,7 @@
 #include "gasg21/loss.hpp"
 #include "gasg21/metric.hpp"
 #include "gasg21/model_file.hpp"
-#include "gasg21/polish/block_sums.hpp"
+#include "gasg21/recovery/block_sums.hpp"
 #include "gasg21/recover.hpp"
 #include "gasg21/recover_union.hpp"
 #include "gasg21/step_size.hpp"

@@ -254,6 +254,7 @@ class UnionRecoverer {
       record.members[k] = cluster.members;
     }
     record.estimated_angle = estimated_angles_;
+    record.n_samples = data.n_cols;
     add(record, observer);
   }
 

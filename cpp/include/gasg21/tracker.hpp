@@ -254,6 +254,11 @@ class Tracker {
   const Metric& metric() const { return metric_; }
   const Counters& counters() const { return counters_; }
   std::uint64_t entries_used() const { return entries_used_; }
+  /// Replaces the counts, for a fit that has used samples in other ways than by updates.
+  void set_usage(const Counters& counters, std::uint64_t entries_used) {
+    counters_ = counters;
+    entries_used_ = entries_used;
+  }
   Random& random() { return random_; }
   const Loss& loss() const { return loss_; }
   /// Size of the basis: of the lifted samples if there is a lift.

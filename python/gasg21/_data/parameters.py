@@ -175,13 +175,18 @@ def progress_bar(
 
     ``max_passes`` is None when it is not known in advance.
     """
-    if callback is not None and not callable(callback):
-        msg = f"callback={callback!r} must be None or a function of one argument, the record of a pass"
-        raise InvalidInputError(msg)
+    check_callback(callback)
     verbose = int(estimator.verbose)
     if not verbose and callback is None:
         return nullcontext()
     return watched(type(estimator).__name__, n_samples, max_passes, verbose, callback)
+
+
+def check_callback(callback: Any) -> None:
+    """Refuse a callback that cannot be called."""
+    if callback is not None and not callable(callback):
+        msg = f"callback={callback!r} must be None or a function of one argument, the record of a pass"
+        raise InvalidInputError(msg)
 
 
 # ---- replay

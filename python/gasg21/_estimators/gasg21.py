@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
+from gasg21._algorithms.block_sums import check_basis
 from gasg21._estimators.streaming import StreamingSubspace
 from gasg21.step_size import StepSize
+
+Self = TypeVar("Self", bound="GASG21")
 
 
 class GASG21(StreamingSubspace):
@@ -94,7 +97,8 @@ class GASG21(StreamingSubspace):
     n_components_, n_features_in_ : int
         The dimensions.
     n_iter_ : int
-        Vectors used.
+        Vectors used: by the stream, each pass counted; after a fit to 50 000 samples or more, or to a `BlockSource`,
+        the samples used.
     n_passes_ : int
         Passes that the last `fit` made, of the stream and of the polish.
     status_ : str
@@ -123,8 +127,9 @@ class GASG21(StreamingSubspace):
     level_ : int
         How often the adaptive rule has halved its step.
     history_ : list of dict
-        One record per pass: "pass", "stage" ("stream" or "polish"), "moved" (radians), "median_residual"; for the
-        stream also "near_residual", "n_iter", "level" and "step_size", for the polish "estimated_angle".
+        One record per pass: "pass", "stage" ("stream" or "polish"), "n_samples" (that it went over), "moved"
+        (radians), "median_residual"; for the stream also "near_residual", "n_iter", "level" and "step_size", for the
+        polish "estimated_angle".
     n_skipped_ : int
         Vectors that could not be used.
     diagnostics_ : dict
@@ -195,3 +200,38 @@ class GASG21(StreamingSubspace):
         self.scaling = scaling
         self.polish = polish
         self.working_components = working_components
+
+    @classmethod
+    def from_components(cls: type[Self], components: Any, mean: Any = None, **parameters: Any) -> Self:
+        """Return a fitted model of a subspace that is known.
+
+        It can do what a fitted model can, and `partial_fit` goes on from there. As it has seen no samples, it knows no
+        variances, and `predict` calls a sample an outlier if it is as far from the subspace as a random direction.
+
+        Parameters
+        ----------
+        components : ndarray of shape (n_components, n_features)
+            Basis with orthonormal rows, float64 or float32.
+        mean : array-like of shape (n_features,), optional
+            A point of an affine subspace, which ``center=True`` stands for. None: a subspace through the origin.
+        **parameters
+            Parameters of the model besides ``n_components`` and ``center``.
+
+        Returns
+        -------
+        model : GASG21
+            With the status "starting" of a stream that has not begun.
+
+        Examples
+        --------
+        >>> from gasg21 import GASG21
+        >>> from gasg21.datasets import make_low_rank
+        >>> data = make_low_rank(100, 20, 2, observed_fraction=0.8, random_state=0)
+        >>> model = GASG21.from_components(data.basis)
+        >>> bool(model.score_samples(data.data).min() > -1e-6)
+        True
+        """
+        basis = check_basis(components)
+        model = cls(len(basis), center=mean is not None, **parameters)
+        model._start_at(basis, mean)
+        return model

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from gasg21._data.block_source import BlockSource
 from gasg21._data.parameters import progress_bar
 from gasg21._data.samples import Array
 from gasg21._estimators.union import Coordinates, PublishedUnion
@@ -271,6 +272,8 @@ class KGASG21(SavedUnion):
 
     def _fit(self, X: Any, mask: Any, began: float, callback: PassCallback | None) -> KeyboardInterrupt | None:
         """Fit a draft. Returns what interrupted it."""
+        if isinstance(X, BlockSource):
+            return self._fit_blocks(X, mask, began, callback)
         samples, lift, lifted = self._begin(X, mask)
         passes = None if self.polish else self.max_passes
         with progress_bar(self, samples.n_samples, passes, callback) as progress:

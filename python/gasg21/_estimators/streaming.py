@@ -11,7 +11,10 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from gasg21 import _core
+from gasg21._algorithms.block_fit import fit_blocks
+from gasg21._algorithms.block_sums import BlockSums
 from gasg21._algorithms.one_subspace import dimension_of_share
+from gasg21._data.block_source import BlockSource
 from gasg21._data.parameters import (
     check_choice,
     check_components,
@@ -31,8 +34,10 @@ from gasg21._data.parameters import (
     step_adapts,
 )
 from gasg21._data.samples import Array, Batch, Samples, check_samples, one_as_row
+from gasg21._estimators.in_blocks import check_is_plain, opened, set_features
 from gasg21._estimators.published import StreamReport, listed
 from gasg21._estimators.subspace import FitReport, Published, PublishedSubspace
+from gasg21._support.engines import Engine
 from gasg21._support.guarded import drafted, snapshot
 from gasg21._support.progress import PassCallback, Progress
 from gasg21.exceptions import ConvergenceWarning, DataQualityWarning, InvalidInputError, ModelFormatError
@@ -107,9 +112,10 @@ class StreamingSubspace(PublishedSubspace):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features), or BlockSource
             One sample per row. NaN is missing. The stored entries of a sparse matrix are the observed ones. C-ordered
-            float64 and float32 arrays, memory-mapped or not, are never copied; others are, once.
+            float64 and float32 arrays, memory-mapped or not, are never copied; others are, once. A
+            `gasg21.blocks.BlockSource` is fitted part by part, if the estimator polishes.
         y : ignored
         mask : bool array of the shape of X, optional
             True = observed.
@@ -168,13 +174,40 @@ class StreamingSubspace(PublishedSubspace):
     ) -> tuple[KeyboardInterrupt | None, Samples, Batch, dict[str, Any]]:
         """Fit a draft. Returns what interrupted it, the samples, and the doubts about the result."""
         self._check_parameters()
+        if isinstance(X, BlockSource):
+            return self._fit_blocks(X, mask, callback)
         samples = check_samples(self, X, mask, reset=True)
         batch, seed = samples.whole(), seed_of(self.random_state)
         passes = None if self.polish else self.max_passes
         with progress_bar(self, samples.n_samples, passes, callback) as progress:
             d = self._dimension(samples, batch, seed, progress)
-            found = self._recover(samples, batch, d, seed, progress)
-        interrupt = found["interrupt"]
+            found = _core.recover(**self._plan(samples, batch, d, seed, progress), rotate=not self._is_paper())
+        return self._take_over(found, samples, None), samples, batch, found["doubts"]
+
+    def _fit_blocks(
+        self, source: BlockSource, mask: Any, callback: PassCallback | None = None, engine: Engine | None = None
+    ) -> tuple[KeyboardInterrupt | None, Samples, Batch, dict[str, Any]]:
+        """Fit a draft to data in blocks. The samples that it returns are some of them."""
+        check_is_plain(mask)
+        if not self.polish:
+            msg = f"{type(self).__name__}.fit takes a BlockSource only with the polish, which works on blocks"
+            raise InvalidInputError(msg)
+        set_features(self, source)
+        seed = seed_of(self.random_state)
+
+        def solve(sample: Samples) -> _core.BlockFit:
+            batch, progress = sample.whole(), blocks.progress
+            d = self._dimension(sample, batch, seed, progress)
+            return _core.solve_sample(**self._plan(sample, batch, d, seed, progress))
+
+        with opened(self, source, seed, callback, engine) as blocks:
+            result = fit_blocks(blocks, solve, rotate=not self._is_paper())
+        interrupt = self._take_over(result.found, result.sample, result.sums)
+        return interrupt, result.sample, result.sample.whole(), result.found["doubts"]
+
+    def _take_over(self, found: dict[str, Any], samples: Samples, sums: BlockSums | None) -> KeyboardInterrupt | None:
+        """Publish what the core has found. The sums are those of all samples, if `samples` are some of them."""
+        interrupt: KeyboardInterrupt | None = found["interrupt"]
         if interrupt is not None and not isinstance(interrupt, KeyboardInterrupt):
             raise interrupt
         report = FitReport(found["history"], found["status"], found["estimated_angle"])
@@ -183,11 +216,14 @@ class StreamingSubspace(PublishedSubspace):
         if interrupt is None and not self._auto_offset():
             scores = _finite(-self._residuals(samples, telling=True, subspace=published.subspace))
             recent.extend(scores[-_RECENT:])
-            published = self._with_offset(published, scores)
+            if sums is None:
+                published = self._with_offset(published, scores)
+            else:
+                published = replace(published, contamination=-sums.quantile(1 - float(self.contamination)))
         self._tracker, self._recent, self._row_parameters = found["tracker"], recent, None
         self._last_residuals = None
         self._report, self._published, self._pending = report, published, []
-        return interrupt, samples, batch, found["doubts"]
+        return interrupt
 
     def _partial_fit(self, X: Any, mask: Any) -> BaseException | None:
         """Update a draft. Returns what stopped it between two vectors."""
@@ -214,13 +250,14 @@ class StreamingSubspace(PublishedSubspace):
         self._row_parameters = _row_parameters(self) if fast else None
         return stopped
 
-    def _recover(self, samples: Samples, batch: Batch, d: int, seed: int, progress: Progress | None) -> dict[str, Any]:
+    def _plan(self, samples: Samples, batch: Batch, d: int, seed: int, progress: Progress | None) -> dict[str, Any]:
+        """Return how the core is to fit samples: the arguments of `_core.recover`."""
         working = self._working_dimension(d, samples.n_features)
-        return _core.recover(
-            batch.payload,
-            batch.mask,
-            samples.n_features,
-            d,
+        return dict(
+            samples=batch.payload,
+            mask=batch.mask,
+            n=samples.n_features,
+            d=d,
             rule=self._rule(stream=False),
             stream_rule=self._rule(stream=True),
             loss=self._tracker_loss(),
@@ -236,11 +273,25 @@ class StreamingSubspace(PublishedSubspace):
                 n_threads=n_threads(self.n_jobs),
                 following=self._following(),
             ),
-            rotate=not self._is_paper(),
             progress=progress,
         )
 
-    def _start_stream(self, samples: Samples) -> None:
+    def _start_at(self, basis: Array, mean: Any) -> None:
+        """Start a stream at a known subspace, through the origin or through a point."""
+        self._check_parameters()
+        n = basis.shape[1]
+        check_components(len(basis), n)
+        point = np.zeros((1, n), basis.dtype)
+        if mean is not None:
+            point = np.array(mean, basis.dtype, ndmin=2)  # the lift of one sample has it as its centre
+            if point.shape != (1, n) or not np.isfinite(point).all():
+                msg = f"mean has shape {np.shape(mean)}; it must hold n_features = {n} finite numbers"
+                raise InvalidInputError(msg)
+        self.n_features_in_ = n
+        self._start_stream(Samples(point, None, basis.dtype), basis)
+        self._published = self._publish()
+
+    def _start_stream(self, samples: Samples, init: Array | None = None) -> None:
         batch, seed = samples.whole(), seed_of(self.random_state)
         d = self._dimension(samples, batch, seed)
         self._recent = deque(maxlen=_RECENT)
@@ -252,7 +303,7 @@ class StreamingSubspace(PublishedSubspace):
             rule=self._rule(stream=True),
             loss=self._tracker_loss(),
             metric=core_metric(self.scaling),
-            init=self._check_init(d, samples),
+            init=self._check_init(d, samples) if init is None else init,
             center=bool(self.center),
             seed=seed,
             following=self._following(),

@@ -18,6 +18,7 @@ from gasg21._algorithms import held_out
 from gasg21._data.frames import tabled
 from gasg21._data.parameters import null_offset
 from gasg21._data.samples import Array, Batch, Samples, TakesSamples, check_samples
+from gasg21._estimators.in_blocks import by_parts
 from gasg21._estimators.published import PublishedAttributes, StreamReport, listed
 from gasg21._estimators.saving import Savable
 from gasg21._support.guarded import reads
@@ -44,6 +45,7 @@ class SubspaceMixin(
     def fit(self, X: Any, y: None = None, mask: Any = None) -> SubspaceMixin:
         """Fit the subspace."""
 
+    @by_parts
     @reads
     def transform(self, X: Any, mask: Any = None) -> Array:
         """Weights of each sample in the basis, by least squares on its observed entries.
@@ -89,6 +91,7 @@ class SubspaceMixin(
             raise InvalidInputError(msg)
         return np.asarray(W @ components + self._mean())
 
+    @by_parts
     @reads
     @tabled()
     def complete(self, X: Any, mask: Any = None) -> Array:
@@ -122,6 +125,7 @@ class SubspaceMixin(
             out[batch.rows] = np.where(observed, kept, filled)
         return out
 
+    @by_parts
     @reads
     def score_samples(self, X: Any, mask: Any = None) -> Array:
         """Minus the residual of each unit-norm sample: 0 lies in the subspace, -1 is orthogonal to it.
@@ -140,6 +144,7 @@ class SubspaceMixin(
         """
         return -self._residuals(self._check_new(X, mask), telling=False)
 
+    @by_parts
     @reads
     def decision_function(self, X: Any, mask: Any = None) -> Array:
         """``score_samples(X) - offset_``: below 0 is an outlier.
@@ -158,6 +163,7 @@ class SubspaceMixin(
         """
         return -self._residuals(self._check_new(X, mask), telling=True) - self.offset_
 
+    @by_parts
     @reads
     def predict(self, X: Any, mask: Any = None) -> Array:
         """Say which samples are outliers.
@@ -295,7 +301,8 @@ class Published:
         subspace = self.subspace
         if subspace.n_features - subspace.n_components > 1 and subspace.decides:
             return None
-        entries = self.counters["entries_used"] / max(self.counters["n_used"], 1)
+        used = self.counters["n_used"]
+        entries = self.counters["entries_used"] / used if used else subspace.n_features
         return null_offset(entries, len(subspace.basis))
 
     @cached_property
@@ -373,6 +380,7 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
             check_is_fitted(self)
         return check_samples(self, X, mask, reset=False, dtype=self._model_dtype())
 
+    @by_parts
     @reads
     def decision_function(self, X: Any, mask: Any = None) -> Array:
         """How far each sample is from being an outlier: below 0 is an outlier. `predict` is its sign.
@@ -399,6 +407,7 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
             return -self._residuals(samples, telling=True) - now.offset
         return self._margins(samples, now.subspace)
 
+    @by_parts
     @reads
     def predict(self, X: Any, mask: Any = None) -> Array:
         """Say which samples are outliers.
@@ -424,6 +433,7 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
             warnings.warn(doubt, DataQualityWarning, stacklevel=3)
         return labels
 
+    @by_parts
     @reads
     @tabled("distance_within", "distance_to")
     def distances(self, X: Any, mask: Any = None) -> Array:
@@ -448,6 +458,7 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
         threads = samples.n_threads(self.n_jobs)
         return _each_batch(samples, lambda batch: subspace.distances(batch.payload, batch.mask, threads))
 
+    @by_parts
     @reads
     @tabled()
     def complete(self, X: Any, mask: Any = None) -> Array:

@@ -18,6 +18,7 @@ from gasg21._algorithms.whitening import Whitening
 from gasg21._data.frames import tabled
 from gasg21._data.parameters import n_threads
 from gasg21._data.samples import Array, Samples, TakesSamples, check_samples
+from gasg21._estimators.in_blocks import by_parts
 from gasg21._estimators.published import PublishedAttributes
 from gasg21._estimators.saving import Savable
 from gasg21._support.guarded import reads
@@ -136,6 +137,7 @@ class UnionMixin(
     n_jobs: int | None
     _published: PublishedUnion | None = None
 
+    @by_parts
     @reads
     def predict(self, X: Any, mask: Any = None) -> Array:
         """Say which subspace is nearest to each sample.
@@ -155,6 +157,7 @@ class UnionMixin(
         lifted, working, published = self._located(X, mask)
         return self._rejected(*self._assign(working, published), lifted, working, published)
 
+    @by_parts
     @reads
     def transform(self, X: Any, mask: Any = None) -> Array:
         """Residual of each unit-norm sample in each subspace.
@@ -177,6 +180,7 @@ class UnionMixin(
         _, working, published = self._located(X, mask)
         return self._residuals(published.bases, working)
 
+    @by_parts
     @reads
     def score_samples(self, X: Any, mask: Any = None) -> Array:
         """Minus the residual of each unit-norm sample in the nearest subspace: 0 is perfect, -1 is orthogonal.
@@ -220,6 +224,7 @@ class UnionMixin(
         labels = self._assign(working, published)[0]
         return held_out.union_score(published.subspaces, lifted, labels, n_threads(self.n_jobs))
 
+    @by_parts
     @reads
     @tabled()
     def complete(self, X: Any, mask: Any = None) -> Array:

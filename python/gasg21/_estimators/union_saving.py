@@ -10,14 +10,15 @@ from gasg21 import _core
 from gasg21._algorithms.model_order import Selection
 from gasg21._data.samples import Array
 from gasg21._estimators.union import PublishedUnion
-from gasg21._estimators.union_stream import UnionStream, moved
+from gasg21._estimators.union_blocks import UnionBlocks
+from gasg21._estimators.union_stream import moved
 from gasg21._support.guarded import snapshot
 from gasg21.exceptions import ModelFormatError
 
 Self = TypeVar("Self", bound="SavedUnion")
 
 
-class SavedUnion(UnionStream):
+class SavedUnion(UnionBlocks):
     """Files and pickles of a union."""
 
     def _frozen(self: Self) -> Self:

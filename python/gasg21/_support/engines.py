@@ -80,13 +80,14 @@ class SerialEngine:
 
     def map(self, task: Task, items: Sequence[int], tick: Tick | None = None) -> list[Any]:
         """Return the results of all items, in their order."""
-        return list(self._results(task, items, tick))
+        return list(self.each(task, items, tick))
 
     def reduce(self, task: Task, items: Sequence[int], add: Add, tick: Tick | None = None) -> Any:
         """Return the sum of the results of all items."""
-        return _sum(self._results(task, items, tick), add)
+        return _sum(self.each(task, items, tick), add)
 
-    def _results(self, task: Task, items: Sequence[int], tick: Tick | None) -> Iterator[Any]:
+    def each(self, task: Task, items: Sequence[int], tick: Tick | None = None) -> Iterator[Any]:
+        """Yield the results of all items, in their order."""
         for item in items:
             yield task(item)
             if tick is not None:
@@ -99,7 +100,7 @@ class ThreadEngine(SerialEngine):
     def __init__(self, n_threads: int) -> None:
         self.n_threads = n_threads
 
-    def _results(self, task: Task, items: Sequence[int], tick: Tick | None) -> Iterator[Any]:
+    def each(self, task: Task, items: Sequence[int], tick: Tick | None = None) -> Iterator[Any]:
         """Yield results in order. At most 2 n_threads of them wait, so memory stays bounded."""
         waiting: deque[Future[Any]] = deque()
         todo = iter(items)

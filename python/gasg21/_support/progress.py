@@ -84,10 +84,32 @@ def watched(
     if verbose != 1:
         yield Progress(name, n_samples, verbose, callback, None)
         return
+    with _tqdm()(total=None if max_passes is None else n_samples * max_passes, desc=name, unit="vec") as bar:
+        yield Progress(name, n_samples, verbose, callback, bar)
+
+
+@contextmanager
+def watched_parts(
+    name: str, n_parts: int, verbose: int, callback: PassCallback | None
+) -> Iterator[tuple[Callable[[int], None] | None, Progress | None]]:
+    """Yield what a fit to data in blocks calls: with the parts that are done, and with each pass."""
+    progress = Progress(name, 1, verbose, callback, None) if verbose >= 2 or callback is not None else None
+    if verbose != 1:
+        yield None, progress
+        return
+    with _tqdm()(desc=name, unit="part") as bar:
+
+        def advance(done: int) -> None:
+            bar.update(done)
+            bar.set_postfix_str(f"pass {-(-int(bar.n) // n_parts)}")
+
+        yield advance, progress
+
+
+def _tqdm() -> Any:
     try:
         from tqdm.auto import tqdm
     except ImportError as error:
         msg = "verbose=1 needs tqdm: pip install 'gasg21[progress]'"
         raise ImportError(msg) from error
-    with tqdm(total=None if max_passes is None else n_samples * max_passes, desc=name, unit="vec") as bar:
-        yield Progress(name, n_samples, verbose, callback, bar)
+    return tqdm

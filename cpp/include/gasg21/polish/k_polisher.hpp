@@ -100,16 +100,10 @@ class KPolisher {
     }
   }
 
-  /// Where few members lie near the subspace, the weights would concentrate on d samples that are
-  /// fitted exactly. A larger residual scale prevents that.
   static void weigh(Scatter& scatter, SampleFits<T>& fits) {
-    const double d = double(fits.W.n_rows);
-    uword near = 0;
-    for (uword j = 0; j < fits.count.n_elem; ++j)  // half the residual of a random direction
-      near += fits.is_used(j) && 2 * fits.r2[j] * fits.count[j] < fits.count[j] - d;
-    const double softness = double(near) < 8 * d ? 3 : 1;
     const bool first = scatter.C.empty();
-    scatter.weigh(fits, first ? Scatter::first_iterations : Scatter::later_iterations, softness);
+    scatter.weigh(fits, first ? Scatter::first_iterations : Scatter::later_iterations,
+                  softness(fits.W.n_rows, count_near(fits)));
   }
 
   std::vector<arma::Mat<T>> bases_;

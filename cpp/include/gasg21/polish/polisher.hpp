@@ -25,6 +25,19 @@ namespace gasg21 {
 /// The polish stops when a pass moves the subspace by less than this share of its estimated error.
 inline constexpr double stop_share = 0.1;
 
+/// Ends a pass: solves the sums, extrapolates, so that a slow approach is not taken for
+/// convergence, and rotates the scatter along. Returns the angle by which the subspace moved.
+template <class T>
+double advance(arma::Mat<T>& U, const CoordinateSums<T>& sums, Scatter& scatter, Secant<T>& secant,
+               const Parallel& parallel) {
+  const arma::Mat<T> before = U;
+  const double change = update_coordinates(U, sums, scatter, parallel);
+  const arma::Mat<T> solved = U;
+  secant.extrapolate(before, U, change);
+  rotate(scatter, solved, U);
+  return std::max(change, double(largest_angle(before, U)));
+}
+
 /// One subspace under polish. A pass is `fit`, `weigh`, `add`, `update`. All throw Stopped when the
 /// work is stopped.
 template <class T>
@@ -33,6 +46,12 @@ class Polisher {
   Polisher(arma::Mat<T> U, uword n_samples)
       : U_(std::move(U)), fits_(U_.n_cols, n_samples), sums_(U_.n_rows, U_.n_cols) {
     require(double(orthonormality_error(U_)) < 1e-3, "the basis is not orthonormal");
+  }
+
+  /// Starts with a scatter that is known.
+  void start_from(Scatter scatter) {
+    scatter_ = std::move(scatter);
+    knows_scatter_ = true;
   }
 
   /// One pass. Returns the angle by which the subspace moved.
@@ -54,7 +73,7 @@ class Polisher {
   /// Weighs the samples.
   void weigh(const std::function<bool()>& stop = {}) {
     information_ = gasg21::information(fits_, U_.n_rows);
-    const int iterations = passes_ == 0 ? Scatter::first_iterations : Scatter::later_iterations;
+    const int iterations = knows_scatter_ ? Scatter::later_iterations : Scatter::first_iterations;
     scatter_.weigh(fits_, iterations, 1, stop);
     sums_.sums.zeros();
   }
@@ -66,16 +85,10 @@ class Polisher {
     add_samples(U_, data, fits_, sums_, parallel);
   }
 
-  /// Solves them and extrapolates, so that a slow approach is not taken for convergence. Returns
-  /// the angle by which the subspace moved.
+  /// Solves them. Returns the angle by which the subspace moved.
   double update(const Parallel& parallel) {
-    const arma::Mat<T> before = U_;
-    const double change = update_coordinates(U_, sums_, scatter_, parallel);
-    ++passes_;
-    const arma::Mat<T> solved = U_;
-    secant_.extrapolate(before, U_, change);
-    rotate(scatter_, solved, U_);
-    return std::max(change, double(largest_angle(before, U_)));
+    knows_scatter_ = true;
+    return advance(U_, sums_, scatter_, secant_, parallel);
   }
 
   const arma::Mat<T>& basis() const { return U_; }
@@ -99,7 +112,7 @@ class Polisher {
   Scatter scatter_;
   Secant<T> secant_;
   arma::mat information_;
-  uword passes_ = 0;
+  bool knows_scatter_ = false;
 };
 
 }  // namespace gasg21

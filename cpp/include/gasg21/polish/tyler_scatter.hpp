@@ -22,6 +22,8 @@ struct ScatterSums {
   double s = 0;       // sum of omega r^2 / (N - d)
   double weight = 0;  // sum of omega
 
+  explicit ScatterSums(uword d) : C(d, d, arma::fill::zeros) {}
+
   template <class T>
   explicit ScatterSums(const SampleFits<T>& fits) : C(weighted_gram(fits.W, fits.omega)) {
     const double d = double(fits.W.n_rows);
@@ -31,7 +33,28 @@ struct ScatterSums {
       weight += fits.omega[j];
     }
   }
+
+  ScatterSums& operator+=(const ScatterSums& other) {
+    C += other.C;
+    s += other.s;
+    weight += other.weight;
+    return *this;
+  }
 };
+
+/// How many samples have at most half the mean square residual of a random direction.
+template <class T>
+uword count_near(const SampleFits<T>& fits) {
+  const double d = double(fits.W.n_rows);
+  uword near = 0;
+  for (uword j = 0; j < fits.count.n_elem; ++j)
+    near += fits.is_used(j) && 2 * fits.r2[j] * fits.count[j] < fits.count[j] - d;
+  return near;
+}
+
+/// Where few samples lie near the subspace, the weights would concentrate on d samples that are
+/// fitted exactly. A larger residual scale prevents that.
+inline double softness(uword d, uword near) { return double(near) < 8 * double(d) ? 3 : 1; }
 
 /// The scatter of the inliers: C of their weights, s of their squared residuals per degree of
 /// freedom. It gives the Tyler weight of each sample.

@@ -52,6 +52,7 @@ struct PassRecord {
   Stage stage = Stage::stream;
   arma::vec moved;             // angle between the subspaces before and after, radians
   double median_residual = 0;  // of all samples that could be fitted
+  uword n_samples = 0;         // that the pass went over
   // The stream only:
   double near_residual = 0;  // median of the residuals below 0.5
   std::uint64_t n_iter = 0;  // vectors used so far

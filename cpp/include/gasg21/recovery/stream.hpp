@@ -84,6 +84,7 @@ PassRecord stream_pass(Stream& stream, const Data& data, Observer& observer) {
   residuals.reserve(data.n_cols);
   PassRecord record;
   record.members = detail::no_members(stream);
+  record.n_samples = data.n_cols;
   const bool stopped =
       run(stream, data, stream.random().permutation(data.n_cols), [&](const auto& report) {
         residuals.push_back(report.residual);

@@ -1,0 +1,35 @@
+// How many samples a fit needs to find a subspace, before it looks at all of them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "gasg21/support/config.hpp"
+#include "gasg21/support/random.hpp"
+
+namespace gasg21 {
+
+/// Samples that suffice to find a subspace of d dimensions, at least `fewest`: each unknown is
+/// observed many times. The polish on all samples then reaches the accuracy that they allow.
+inline uword enough_samples(uword n, uword d, double observed_per_sample, uword fewest = 20'000) {
+  constexpr double per_unknown = 40;
+  const double wanted = per_unknown * double(n * d) / std::max(observed_per_sample, 1.0);
+  return std::max(fewest, uword(wanted));
+}
+
+/// Whether it pays to find the subspace of m samples on `enough` of them.
+inline bool is_worth_sampling(uword m, uword enough) {
+  constexpr uword many = 50'000;
+  return m >= std::max(many, 2 * enough);
+}
+
+/// Some of m columns at random, in their order.
+inline std::vector<uword> random_columns(uword m, uword count, std::uint64_t seed) {
+  const arma::uvec order = Random(seed ^ 0x5A3B1E).permutation(m);
+  std::vector<uword> columns(order.begin(), order.begin() + std::ptrdiff_t(std::min(count, m)));
+  std::sort(columns.begin(), columns.end());
+  return columns;
+}
+
+}  // namespace gasg21
