@@ -5,10 +5,11 @@ Everything else in ``benchmarks`` uses the public API only, so a change of the c
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from unittest import mock
 
 import numpy as np
@@ -35,6 +36,7 @@ __all__ = [
     "stream",
     "stream_of",
     "stream_starter",
+    "timed_passes",
 ]
 
 COMPILED = Path(_core.__file__)  # the compiled module
@@ -54,6 +56,36 @@ def consensus_constants() -> consensus.Constants:
 def changed_consensus(constants: consensus.Constants) -> AbstractContextManager[Any]:
     """Return a context in which other constants decide."""
     return mock.patch.object(consensus, "CONSTANTS", constants)
+
+
+class Pass(NamedTuple):
+    """A pass of a Dask cluster over its data."""
+
+    name: str
+    seconds: float
+    cpu: float
+
+
+@contextmanager
+def timed_passes(cpu: Callable[[], float]) -> Iterator[list[Pass]]:
+    """Give a list that gets every pass of a Dask cluster; ``cpu`` returns the CPU seconds of its workers so far."""
+    from gasg21._dask.engine import DaskEngine
+
+    passes: list[Pass] = []
+
+    def timed(name: str) -> Any:
+        method = getattr(DaskEngine, name)
+
+        def run(*args: Any) -> Any:
+            begun, used = time.perf_counter(), cpu()
+            result = method(*args)
+            passes.append(Pass(name, time.perf_counter() - begun, cpu() - used))
+            return result
+
+        return mock.patch.object(DaskEngine, name, run)
+
+    with timed("map"), timed("reduce"):
+        yield passes
 
 
 class Stream:

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from gasg21._data.parts import Reading, read_part
-from gasg21.blocks import BlockSource
+from gasg21.blocks import BlockSource, block_sums
 from gasg21.exceptions import InvalidInputError
 
 
@@ -110,3 +110,15 @@ def test_errors_name_the_part(part, complaint):
 
 def test_rows_with_an_infinity_can_be_skipped():
     assert read_part(Named(np.full((4, 3), np.inf)), 0, Reading(on_bad="skip")).n_samples == 4
+
+
+def test_the_layout_of_a_part_changes_no_bit(rng):
+    """Dask hands over arrays that are not aligned, and a large one must not be summed in other batches for that."""
+    X = rng.standard_normal((30_000, 20))
+    shifted = np.frombuffer(b"." + X.tobytes(), np.uint8)[1:].view()
+    unaligned = np.ndarray(X.shape, X.dtype, shifted.data)
+    assert not unaligned.flags.aligned
+    basis = np.linalg.qr(rng.standard_normal((20, 3)))[0].T.copy()
+    expected = block_sums(basis, X).rows.tobytes()
+    for form in (unaligned, np.asfortranarray(X), X.astype(">f8"), np.hstack([X, X])[:, :20]):
+        assert block_sums(basis, form).rows.tobytes() == expected

@@ -51,7 +51,7 @@ class BlockSource(FromFiles):
     >>> import numpy as np
     >>> from gasg21.blocks import BlockSource
     >>> BlockSource.from_blocks([np.zeros((100, 8)), np.ones((50, 8))])
-    _Blocks(2 parts, 150 rows, 8 features, float64)
+    BlockSource(2 parts, 150 rows, 8 features, float64)
     """
 
     n_features: int
@@ -127,7 +127,7 @@ class BlockSource(FromFiles):
         """Say how much data it is."""
         known = [length for length in self.lengths if length is not None]
         rows = f"{sum(known)} rows" if len(known) == len(self) else "an unknown number of rows"
-        return f"{type(self).__name__}({len(self)} parts, {rows}, {self.n_features} features, {self.dtype})"
+        return f"BlockSource({len(self)} parts, {rows}, {self.n_features} features, {self.dtype})"
 
     @staticmethod
     def from_blocks(
@@ -223,11 +223,17 @@ class OnePart(BlockSource):
     def __init__(self, source: BlockSource, i: int, block: Any) -> None:
         self.n_features, self.dtype, self.feature_names = source.n_features, source.dtype, source.feature_names
         self.lengths = {i: source.lengths[i]}  # type: ignore[assignment]
-        self._name, self.block = source.name(i), block
+        self._name, self._block = source.name(i), block
+
+    def holding(self, block: Any) -> OnePart:
+        """Return the same part, of which only now is known what it holds."""
+        other = copy.copy(self)
+        other._block = block
+        return other
 
     def read(self, i: int) -> Any:
         """Return the part."""
-        return self.block() if callable(self.block) else self.block
+        return self._block() if callable(self._block) else self._block
 
     def name(self, i: int) -> str:
         """Return the name of the part."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from gasg21._data.block_source import BlockSource
 from gasg21._data.samples import Samples, canonical_csr, check_mask, refuse_infinite
+from gasg21._readers.stored import as_floats
 from gasg21.exceptions import InvalidInputError
 
 
@@ -58,7 +59,10 @@ def as_samples(X: Any, mask: Any, dtype: np.dtype[Any], reading: Reading) -> Sam
         raise InvalidInputError(msg)
     if sp.issparse(X):
         X = canonical_csr(X, dtype)
-    return Samples(X, check_mask(mask, X), dtype, absent_is_zero=reading.absent == "zero")
+    samples = Samples(X, check_mask(mask, X), dtype, absent_is_zero=reading.absent == "zero")
+    if samples.can_be_borrowed:
+        return samples
+    return replace(samples, data=as_floats(X, dtype))  # as a whole: sums over batches would have other bits
 
 
 def _numbers(X: Any) -> Any:

@@ -6,6 +6,7 @@ file that is cut while it is mapped ends the process with SIGBUS, while a short 
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,7 +36,9 @@ class NpyArray:
             file.seek(self.offset + start * width * self.dtype.itemsize)
             found = np.fromfile(file, self.dtype, (stop - start) * width)
         if len(found) < (stop - start) * width:
-            msg = f"{self.name} is truncated: it ends in row {start + len(found) // width} of {self.shape[0]}"
+            held = (os.path.getsize(self.name) - self.offset) // (width * self.dtype.itemsize)
+            rows = f"rows {start} to {stop - 1} of {self.name}"
+            msg = f"{rows}: the file is truncated after {held} of {self.shape[0]} rows"
             raise InvalidInputError(msg)
         return found.reshape(stop - start, width)
 

@@ -35,8 +35,7 @@ class ZarrArray:
     @property
     def name(self) -> str:
         """The store, and the path in it."""
-        store = self.store if isinstance(self.store, str) else str(self.store)
-        return f"{store}/{self.path}" if self.path else store
+        return _name_of(self.store, self.path)
 
     def rows(self, start: int, stop: int) -> Array:
         """Return some rows. Missing chunks are an error, or NaN."""
@@ -61,7 +60,7 @@ def open_zarr(store: Any, path: str, options: dict[str, Any] | None, missing_chu
     if isinstance(store, zarr.Array):
         store, path = store.store, store.path
     store = os.fspath(store) if isinstance(store, os.PathLike) else store
-    name = f"{store}/{path}" if path else str(store)
+    name = _name_of(store, path)
     try:
         array = _open(store, path, options)
         missing = _all_missing(array)
@@ -157,6 +156,11 @@ def _open(store: Any, path: str, options: dict[str, Any] | None) -> Any:
 
 def _zarr() -> Any:
     return optional("zarr", extra="zarr", user="BlockSource.from_zarr")
+
+
+def _name_of(store: Any, path: str) -> str:
+    root = str(getattr(store, "path", store))
+    return f"{root}/{path}" if path else root
 
 
 def _is_nan(value: Any) -> bool:
