@@ -17,6 +17,19 @@ def link_pages(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines:
     lines[:] = [PAGE.sub(r":doc:`/\1`", line) for line in lines]
 
 
+def keep_bars(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Let a bar in a text mean an absolute value, not a substitution."""
+    literal = None  # indentation of the text above a literal block
+    for i, line in enumerate(lines):
+        indent = len(line) - len(line.lstrip())
+        if line and literal is not None and indent <= literal:
+            literal = None
+        if literal is None and not line.lstrip().startswith((">>>", "...")):
+            lines[i] = "``".join(part if k % 2 else part.replace("|", r"\|") for k, part in enumerate(line.split("``")))
+        if literal is None and line.endswith("::"):
+            literal = indent
+
+
 def draw_examples(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Let the plot directive run the examples of plots, and show what they draw."""
     if name.startswith("gasg21.plotting.") and HEAD[0] in lines:
@@ -37,6 +50,7 @@ def show_parameters(
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the hooks. numpydoc has the priority 500: sections are found before it, links are made after it."""
     app.connect("autodoc-process-signature", show_parameters)
+    app.connect("autodoc-process-docstring", keep_bars, priority=300)
     app.connect("autodoc-process-docstring", draw_examples, priority=400)
     app.connect("autodoc-process-docstring", link_pages, priority=600)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

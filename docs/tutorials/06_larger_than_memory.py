@@ -19,6 +19,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from gasg21 import GASG21
+from gasg21.blocks import BlockSource, write_blocks
 from gasg21.metrics import subspace_angle
 
 rng = np.random.default_rng(0)
@@ -48,6 +49,33 @@ print(model.status_, f"angle to the truth {subspace_angle(model.components_, bas
 print(f"expected {model.estimated_angle_:.1e}")
 
 # %%
+# Parts
+# -----
+# Files, chunks and row groups are parts of a data set. :class:`gasg21.blocks.BlockSource` describes them, and ``fit``
+# takes it in place of an array. Each part is read three or four times, in parallel, and memory stays bounded. There
+# are ``from_npy``, ``from_csv``, ``from_parquet``, ``from_hdf5`` and ``from_zarr``; here each part is a function that
+# loads it.
+
+
+def part_at(start):
+    """Return a function that loads one part."""
+    return lambda: np.load(path, mmap_mode="r")[start : start + piece]
+
+
+source = BlockSource.from_blocks([part_at(start) for start in range(0, n_samples, piece)])
+print(source)
+in_parts = GASG21(n_components=d, random_state=0).fit(source)
+print(in_parts.status_, f"angle to the truth {subspace_angle(in_parts.components_, basis):.1e} radians")
+
+# %%
+# Results come in parts, too, one array for each; ``write_blocks`` writes them to a file, one at a time.
+
+outliers = sum(int((labels == -1).sum()) for labels in in_parts.predict(source))
+print(f"{outliers} outliers of {n_samples} samples")
+completed = path.with_name("completed.npy")
+print(write_blocks(in_parts.complete(source), completed), "rows completed")
+
+# %%
 # One look at a time
 # ------------------
 # If the samples come from somewhere else, give them in pieces to ``partial_fit``. It sees each of them once, and
@@ -66,3 +94,10 @@ ax.axhline(subspace_angle(model.components_, basis), color="#d35400", ls="--", l
 ax.set(xlabel="samples seen", ylabel="angle to the truth [rad]")
 ax.legend(frameon=False)
 plt.show()
+
+# %%
+# A stream never sees the data twice, so under noise it stays further from the truth than a fit.
+#
+# Many machines
+# -------------
+# ``gasg21.dask`` runs the same fit on a cluster, with the same bits. :doc:`/large_data` says which way to choose.
