@@ -201,7 +201,7 @@ class GASG21(_OnDask, _GASG21, registered=False):
     >>> from gasg21.datasets import make_low_rank
     >>> data = make_low_rank(2000, 20, 3, outlier_fraction=0.3, random_state=0)
     >>> X = da.from_array(data.data, chunks=(500, 10))
-    >>> with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None):
+    >>> with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=":0"):
     ...     model = GASG21(n_components=3, random_state=0).fit(X)
     ...     labels = model.predict(X)  # lazy
     ...     share = float((labels == -1).mean().compute())
@@ -250,7 +250,7 @@ class KGASG21(_OnDask, _KGASG21, registered=False):
     >>> from gasg21.metrics import clustering_error
     >>> data = make_union_of_subspaces(1500, 20, 2, 3, random_state=0)
     >>> X = da.from_array(data.data, chunks=(500, 20))
-    >>> with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None):
+    >>> with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=":0"):
     ...     model = KGASG21(n_clusters=3, n_components=2, random_state=0).fit(X)
     ...     labels = model.predict(X).compute()
     >>> clustering_error(data.labels, labels)

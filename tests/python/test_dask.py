@@ -35,7 +35,7 @@ LIMIT = 90  # seconds for anything that could hang, on a busy machine
 @pytest.fixture(scope="module")
 def cluster():
     """Two workers, each a process with one thread."""
-    options = {"dashboard_address": None, "silence_logs": 60, "memory_limit": "900MB"}
+    options = {"dashboard_address": ":0", "silence_logs": 60, "memory_limit": "900MB"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with LocalCluster(n_workers=2, threads_per_worker=1, **options) as cluster:
