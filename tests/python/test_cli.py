@@ -1,14 +1,25 @@
 """The command line and the demo."""
 
+import importlib.util
+import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import h5py
 import matplotlib.image
+import numpy as np
+import pandas as pd
 import pytest
+import scipy.io
+import zarr
 
 import gasg21
-from gasg21.cli import main
+from gasg21 import GASG21
+from gasg21.cli import _files, _text, main
+from gasg21.datasets import make_low_rank, make_union_of_subspaces
+from gasg21.metrics import clustering_error
 
 
 def run(*arguments, cwd=None):
@@ -60,3 +71,267 @@ def test_demo_without_matplotlib_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"gasg21\[plot\]"):
         main(["demo"])
+
+
+# ---- files
+
+
+def call(capsys, *arguments):
+    """Run a command; return its exit code and what it prints."""
+    code = main([str(argument) for argument in arguments])
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+def as_json(capsys, *arguments):
+    code, out, err = call(capsys, *arguments, "--json")
+    assert code == 0, err
+    return json.loads(out)
+
+
+NAMES = [f"f{i}" for i in range(20)]
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_low_rank(400, 20, 3, outlier_fraction=0.2, observed_fraction=0.9, noise=0.01, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def files(data, tmp_path_factory):
+    """The same samples in every format."""
+    folder, X = tmp_path_factory.mktemp("files"), data.data
+    table = pd.DataFrame(X, columns=NAMES)
+    table.to_csv(folder / "data.csv", index=False)
+    table.to_csv(folder / "data.tsv", index=False, sep="\t", na_rep="?")
+    table.to_parquet(folder / "data.parquet")
+    np.save(folder / "data.npy", X)
+    np.savez(folder / "data.npz", X=X, y=np.arange(400))
+    scipy.io.savemat(folder / "data.mat", {"X": X, "y": np.arange(400)})
+    with h5py.File(folder / "data.h5", "w") as file:
+        file["X"] = X
+    zarr.save_array(str(folder / "data.zarr"), X)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(files):
+    assert main(["fit", str(files / "data.csv"), "-d", "3", "-o", str(files / "model.gasg21"), "--json"]) == 0
+    return files / "model.gasg21"
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "npy", "npz", "mat", "h5", "zarr"])
+def test_fit_reads_every_format(ending, files, data, capsys):
+    marker = ["--missing", "?"] if ending == "tsv" else []
+    output = files / f"{ending}.gasg21"
+    found = as_json(capsys, "fit", files / f"data.{ending}", "-d", 3, "-o", output, *marker)
+    assert (found["samples"], found["features"], found["components"]) == (400, 20, 3)
+    assert found["missing"] == pytest.approx(np.isnan(data.data).mean())
+    assert found["converged"]
+    assert found["outliers"] == 80
+    expected = GASG21(3, random_state=0).fit(data.data)
+    # Text has all digits of the numbers, so that the fit has all bits.
+    assert gasg21.load(output).components_.tobytes() == expected.components_.tobytes()
+
+
+@pytest.mark.parametrize("absent", [["pyarrow"], ["pyarrow", "pandas"]])
+def test_text_is_read_without_optional_packages(absent, files, data, monkeypatch):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name in absent else find(name))
+    X, names = _text.read_text(str(files / "data.csv"), lambda names: [2, 0], ",", None, [])
+    assert names == ["f2", "f0"]
+    np.testing.assert_array_equal(X, data.data[:, [2, 0]])
+    out = files / "plain.csv"
+    _files.write(str(out), data.data, NAMES)
+    np.testing.assert_array_equal(pd.read_csv(out).to_numpy(), data.data)
+
+
+def test_the_summary_of_a_fit_is_for_a_person(files, capsys):
+    code, out, err = call(capsys, "fit", files / "data.csv", "-d", 3)
+    assert (code, err) == (0, "")
+    first, *facts = out.splitlines()
+    assert re.fullmatch(r".*data\.csv: 400 samples, 20 features, \d+\.\d % missing", first)
+    said = {line[2:20].strip(): line[20:] for line in facts}
+    assert said["dimension"] == "3, through the origin"
+    assert said["outliers"] == "80 (20.0 %)"
+    assert "converged" in said["status"]
+    assert said["time"].startswith("read ")
+
+
+def test_an_offset_makes_the_subspace_affine(data, tmp_path, capsys):
+    np.save(tmp_path / "far.npy", data.data + 50)
+    assert as_json(capsys, "fit", tmp_path / "far.npy", "-d", 3)["center"] is True
+    code, _, err = call(capsys, "fit", tmp_path / "far.npy", "-d", 3, "--center", "no")
+    assert code == 0
+    assert "gasg21: warning: the samples share an offset" in err
+
+
+def test_auto_and_a_share_of_the_variance(files, capsys):
+    assert as_json(capsys, "fit", files / "data.csv")["components"] == 3
+    assert as_json(capsys, "fit", files / "data.csv", "-d", "0.5")["components"] == 2
+
+
+def test_score_finds_the_outliers(files, model, data, capsys, tmp_path):
+    found = as_json(capsys, "score", files / "data.csv", model, "-o", tmp_path / "scores.csv")
+    assert found["rows"] == np.flatnonzero(~data.inlier).tolist()
+    assert set(found["worst"]) <= set(found["rows"])
+    table = pd.read_csv(tmp_path / "scores.csv")
+    assert list(table.columns) == ["row", "score", "decision", "distance_within", "distance_to", "outlier"]
+    fitted = gasg21.load(model)
+    np.testing.assert_array_equal(table["outlier"] == 1, ~data.inlier)
+    np.testing.assert_allclose(table["score"], fitted.score_samples(pd.DataFrame(data.data, columns=NAMES)))
+
+
+def test_score_picks_the_columns_of_the_model(data, model, tmp_path, capsys):
+    table = pd.DataFrame(data.data, columns=NAMES).assign(city="Oslo")
+    table[["city", *NAMES[::-1]]].to_csv(tmp_path / "other.csv", index=False)
+    assert as_json(capsys, "score", tmp_path / "other.csv", model)["outliers"] == 80
+
+
+@pytest.mark.parametrize("ending", ["csv", "npy", "npz", "mat", "parquet", "h5", "zarr", "tsv"])
+def test_complete_writes_every_format(ending, files, model, data, capsys, tmp_path):
+    out = tmp_path / f"full.{ending}"
+    found = as_json(capsys, "complete", files / "data.csv", model, "-o", out)
+    assert found["filled"] == np.isnan(data.data).sum()
+    assert found["left"] == 0
+    again = as_json(capsys, "info", out)
+    assert (again["samples"], again["features"], again["missing"]) == (400, 20, 0)
+
+
+def test_cluster_labels_samples(tmp_path, capsys):
+    p = make_union_of_subspaces(300, 15, 2, 3, outlier_fraction=0.1, noise=0.01, random_state=0)
+    np.save(tmp_path / "union.npy", p.data)
+    labels, model = tmp_path / "labels.csv", tmp_path / "union.gasg21"
+    found = as_json(
+        capsys, "cluster", tmp_path / "union.npy", "-k", 3, "-d", 2, "--reject-outliers", "-o", labels, "--model", model
+    )
+    assert found["clusters"] == 3
+    assert found["components"] == [2, 2, 2]
+    table = pd.read_csv(labels)
+    assert clustering_error(p.labels, table["label"].to_numpy(), outlier_label=-1) < 0.02
+    scored = as_json(capsys, "score", tmp_path / "union.npy", model)
+    assert sum(scored["labels"].values()) == 300
+    assert as_json(capsys, "info", model)["clusters"] == 3
+    assert as_json(capsys, "plot", model, tmp_path / "union.npy", "-o", tmp_path / "u.png")["plots"] == [
+        "subspaces",
+        "affinity",
+        "convergence",
+    ]
+
+
+def test_plot_draws_what_suits_the_model(files, model, capsys, tmp_path):
+    found = as_json(capsys, "plot", model, files / "data.csv", "-o", tmp_path / "all.png")
+    assert found["plots"] == ["scree", "residuals", "outlier-map", "convergence"]
+    assert matplotlib.image.imread(tmp_path / "all.png").shape[:2] == (880, 1280)
+    as_json(capsys, "plot", model, "-o", tmp_path / "one.svg", "--kind", "scree")
+    assert (tmp_path / "one.svg").read_text().lstrip().startswith("<?xml")
+    code, _, err = call(capsys, "plot", model, "-o", tmp_path / "no.png", "--kind", "residuals")
+    assert code == 1
+    assert "needs the data" in err
+
+
+def test_info_describes_models_and_data(files, model, capsys):
+    code, out, _ = call(capsys, "info", model)
+    assert code == 0
+    assert "GASG21 of 20 features" in out
+    assert "f0, f1, f2" in out
+    assert as_json(capsys, "info", files / "data.npz")["samples"] == 400
+
+
+def test_columns_are_chosen_by_name_and_number(files, capsys):
+    def features(*arguments):
+        return as_json(capsys, "info", files / "data.csv", *arguments)["names"]
+
+    assert features("--columns", "f3,0,5-7") == ["f3", "f0", "f5", "f6", "f7"]
+    assert features("--drop", "f0,1-18") == ["f19"]
+    code, _, err = call(capsys, "info", files / "data.csv", "--columns", "height")
+    assert code == 1
+    assert "no column 'height'" in err
+
+
+def test_numbers_can_stand_for_missing_entries(data, tmp_path, capsys):
+    np.save(tmp_path / "marked.npy", np.nan_to_num(data.data, nan=-999))
+    found = as_json(capsys, "info", tmp_path / "marked.npy", "--missing", "-999")
+    assert found["missing"] == pytest.approx(np.isnan(data.data).mean())
+
+
+def test_files_without_a_header(data, tmp_path, capsys):
+    np.savetxt(tmp_path / "plain.csv", np.nan_to_num(data.data), delimiter=";")
+    found = as_json(capsys, "info", tmp_path / "plain.csv", "--delimiter", ";")
+    assert (found["samples"], found["features"]) == (400, 20)
+    assert "names" not in found
+
+
+BAD = {
+    "text.csv": ("a,b\n1,2\n3,Oslo\n", "column 'b' holds 'Oslo', which is no number"),
+    "ragged.csv": ("a,b\n1,2\n3\n", "ragged.csv"),
+    "empty.csv": ("", "is empty"),
+    "twice.csv": ("a,a\n1,2\n", "two columns have the name 'a'"),
+    "broken.npy": ("no numpy", "cannot be read as npy"),
+    "broken.npz": ("no numpy", "cannot be read as npz"),
+    "broken.mat": ("no matlab", "cannot be read as mat"),
+    "broken.parquet": ("no parquet", "broken.parquet"),
+    "broken.h5": ("no hdf5", "broken.h5"),
+    "broken.gasg21": ("no model", "is no model of gasg21"),
+    "data.xyz": ("1 2", "ending '.xyz' is none of"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_files_get_one_sentence(name, tmp_path, capsys):
+    text, said = BAD[name]
+    (tmp_path / name).write_text(text)
+    code, out, err = call(capsys, "info", tmp_path / name)
+    assert (code, out) == (1, "")
+    assert err.startswith("gasg21: error: ")
+    assert len(err.splitlines()) == 1
+    assert said in err
+
+
+def test_other_mistakes_get_one_sentence(files, model, tmp_path, capsys):
+    np.save(tmp_path / "wide.npy", np.zeros((5, 7)))
+    np.save(tmp_path / "flat.npy", np.zeros(5))
+    np.savez(tmp_path / "two.npz", a=np.zeros((5, 7)), b=np.zeros((5, 7)))
+    mistakes = {
+        "absent.csv: no such file": ("fit", tmp_path / "absent.csv"),
+        "model.gasg21 has 20 features": ("score", tmp_path / "wide.npy", model),
+        "shape (5,)": ("fit", tmp_path / "flat.npy"),
+        "--key names the one to read": ("fit", tmp_path / "two.npz"),
+        "has no array 'c'": ("fit", tmp_path / "two.npz", "--key", "c"),
+        "n_components=25 must be": ("fit", files / "data.csv", "-d", 25),
+        "-d many must be": ("fit", files / "data.csv", "-d", "many"),
+        "is no model of gasg21": ("score", files / "data.csv", files / "data.npy"),
+        "none of": ("complete", files / "data.csv", model, "-o", tmp_path / "out.xls"),
+    }
+    for said, arguments in mistakes.items():
+        code, _, err = call(capsys, *arguments)
+        assert code == 1, said
+        assert said in err
+        assert len(err.splitlines()) == 1
+
+
+def test_bad_arguments_exit_with_2():
+    with pytest.raises(SystemExit, match="2"):
+        main(["fit"])
+
+
+def test_strict_exits_with_3_if_the_fit_did_not_converge(tmp_path, capsys):
+    np.save(tmp_path / "noise.npy", np.random.default_rng(0).standard_normal((60, 20)))
+    code, _, err = call(capsys, "fit", tmp_path / "noise.npy", "-d", 5, "--strict")
+    assert code == 3
+    assert "gasg21: warning: " in err
+
+
+def test_an_interrupt_exits_with_130(files, monkeypatch, capsys):
+    def interrupt(*arguments, **parameters):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(GASG21, "fit", interrupt)
+    code, _, err = call(capsys, "fit", files / "data.csv")
+    assert code == 130
+    assert err == "gasg21: error: interrupted\n"
+
+
+def test_verbose_prints_a_line_for_each_pass(files, capsys):
+    _, out, _ = call(capsys, "fit", files / "data.csv", "-d", 3, "--verbose")
+    assert out.startswith("pass   1  stream")

@@ -44,7 +44,7 @@ from gasg21.exceptions import ConvergenceWarning, DataQualityWarning, InvalidInp
 from gasg21.step_size import StepSize
 
 _FEWEST_TO_CENTER = 20  # samples that a centre is estimated from
-_DOMINATES = 2.0  # an offset of more than this many spreads
+DOMINATES = 2.0  # an offset of more than this many spreads
 Self = TypeVar("Self", bound="StreamingSubspace")
 _RECENT = 2048  # residuals of a stream that a numeric contamination is taken from
 _ADVICE = {
@@ -518,7 +518,7 @@ class StreamingSubspace(PublishedSubspace):
         if self.center or self._is_paper() or samples.n_samples < _FEWEST_TO_CENTER:
             return
         ratio = _core.offset_ratio(batch.payload, batch.mask, samples.n_features)
-        if ratio > _DOMINATES:
+        if ratio > DOMINATES:
             msg = (
                 f"the samples share an offset of {ratio:.2g} times their spread, and center=False fits a subspace "
                 "through the origin. center=True fits an affine one."
