@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from conftest import paper
 from numpy.testing import assert_equal
+from sklearn.base import clone
 
 from gasg21 import GASG21, GRASTA, GROUSE, KGASG21
 from gasg21._support.progress import line_of
-from gasg21.datasets import make_union_of_subspaces
+from gasg21.baselines import FMS, REAPER, TME, OutlierPursuit, RobustMD
+from gasg21.datasets import make_low_rank, make_union_of_subspaces
 from gasg21.exceptions import InvalidInputError
 from gasg21.metrics import subspace_angle
 
@@ -15,6 +17,11 @@ from gasg21.metrics import subspace_angle
 @pytest.fixture(scope="module")
 def union():
     return make_union_of_subspaces(300, 20, 2, 3, noise=0.02, random_state=0).data
+
+
+@pytest.fixture(scope="module")
+def complete():
+    return make_low_rank(300, 20, 3, outlier_fraction=0.3, noise=0.02, random_state=0).data
 
 
 @pytest.mark.parametrize("estimator", [GASG21(3), GASG21(3, center=True), GROUSE(3, tol=0, max_passes=4), paper(3)])
@@ -120,3 +127,33 @@ def test_the_bar_goes_on_through_an_ensemble(union, capsys):
     shown = capsys.readouterr().err
     assert "KGASG21: 3 runs" in shown
     assert "KGASG21: join the runs" in shown
+
+
+# ---- baselines
+
+
+BASELINES = [FMS(3), REAPER(3), TME(3), OutlierPursuit(3), RobustMD(3, max_iter=900, random_state=0)]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("baseline", BASELINES, ids=lambda each: type(each).__name__)
+def test_the_callback_of_a_baseline_sees_and_ends_iterations(baseline, complete):
+    seen = []
+    whole = clone(baseline).fit(complete, callback=seen.append)
+    assert seen == whole.history_
+    assert len(seen) > 1
+    count = iter(range(100))
+    model = clone(baseline).fit(complete, callback=lambda record: next(count) == 0)
+    assert model.status_ == "interrupted"
+    assert not model.converged_
+    assert model.history_ == whole.history_[:1]
+    assert type(model.history_) is list
+
+
+def test_a_baseline_shows_its_iterations(complete, capsys):
+    model = FMS(3, verbose=2).fit(complete)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == model.n_iter_
+    assert lines[0].startswith("iteration    1  cost ")
+    FMS(3, verbose=1).fit(complete)
+    assert "FMS" in capsys.readouterr().err

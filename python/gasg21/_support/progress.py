@@ -106,6 +106,29 @@ def watched_parts(
         yield advance, progress
 
 
+@contextmanager
+def watched_iterations(name: str, verbose: int, callback: PassCallback | None) -> Iterator[PassCallback]:
+    """Yield what a baseline calls with the record of each iteration; it returns whether a callback ends the fit."""
+    began, bar, count = time.perf_counter(), None if verbose != 1 else _tqdm()(desc=name, unit="iteration"), 0
+
+    def show(record: dict[str, Any]) -> bool:
+        nonlocal count
+        count += 1
+        said = "  ".join(f"{key} {value:.3g}" for key, value in record.items())
+        if bar is not None:
+            bar.update(1)
+            bar.set_postfix_str(said)
+        elif verbose >= 2:
+            print(f"iteration {count:>4}  {said}  {time.perf_counter() - began:.2f} s", flush=True)
+        return callback is not None and bool(callback(record))
+
+    try:
+        yield show
+    finally:
+        if bar is not None:
+            bar.close()
+
+
 def _tqdm() -> Any:
     try:
         from tqdm.auto import tqdm

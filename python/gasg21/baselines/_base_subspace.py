@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
@@ -15,14 +16,31 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from gasg21._data.parameters import check_components, check_integer, check_number, null_offset
+from gasg21._data.parameters import check_callback, check_components, check_integer, check_number, null_offset
 from gasg21._data.samples import Array, Samples, check_samples
 from gasg21._estimators.subspace import SubspaceMixin
 from gasg21._support.guarded import drafted
+from gasg21._support.progress import PassCallback, watched_iterations
 from gasg21.baselines._linear_algebra import completed_basis, scaled
 from gasg21.exceptions import ConvergenceWarning, InvalidInputError
 
 Self = TypeVar("Self", bound="SubspaceBaseline")
+
+
+_watching: ContextVar[PassCallback | None] = ContextVar("_watching", default=None)
+
+
+class History(list[dict[str, Any]]):
+    """One record per iteration of a solver. `ended` says that a callback wants no more of them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._watch, self.ended = _watching.get(), False
+
+    def append(self, record: dict[str, Any]) -> None:
+        """Add a record, and show it."""
+        super().append(record)
+        self.ended = self._watch is not None and bool(self._watch(record))
 
 
 @dataclass
@@ -46,6 +64,7 @@ class SubspaceBaseline(SubspaceMixin):
     # `check_samples` reads these two. GASG21 has them as parameters.
     on_bad: ClassVar[str] = "raise"
     absent: ClassVar[str] = "zero"
+    verbose: int = 0  # methods that iterate have it as a parameter
 
     n_components_: int
     n_features_in_: int
@@ -58,7 +77,7 @@ class SubspaceBaseline(SubspaceMixin):
         self.n_components = n_components
         self.contamination = contamination
 
-    def fit(self: Self, X: Any, y: None = None, mask: Any = None) -> Self:
+    def fit(self: Self, X: Any, y: None = None, mask: Any = None, *, callback: PassCallback | None = None) -> Self:
         """Find the subspace.
 
         Parameters
@@ -69,15 +88,23 @@ class SubspaceBaseline(SubspaceMixin):
             Ignored.
         mask : bool array of shape (n_samples, n_features), optional
             Part of the interface that all subspace estimators share. If given, every entry must be True.
+        callback : callable, optional
+            Called with the record of each iteration, a dict as in `history_`. If it returns something true, the fit
+            ends there, with ``status_ = "interrupted"``.
 
         Returns
         -------
         self : object
             The fitted estimator.
         """
-        with drafted(self) as draft:
-            rank = draft._fit(X, mask)
-        if not draft.converged_ and (msg := draft._convergence_message(rank)):
+        check_callback(callback)
+        with drafted(self) as draft, watched_iterations(type(self).__name__, int(self.verbose), callback) as show:
+            token = _watching.set(show)
+            try:
+                rank = draft._fit(X, mask)
+            finally:
+                _watching.reset(token)
+        if draft.status_ != "interrupted" and not draft.converged_ and (msg := draft._convergence_message(rank)):
             warnings.warn(msg, ConvergenceWarning, stacklevel=2)
         return self
 
@@ -90,9 +117,10 @@ class SubspaceBaseline(SubspaceMixin):
         found = self._solve(X, d)
         rank = len(found.components)
         self._publish_components(completed_basis(found.components, d), samples)
-        self.n_iter_, self.history_ = found.n_iter, found.history
+        self.n_iter_, self.history_ = found.n_iter, list(found.history)
         self.converged_ = found.converged and rank == d
-        self.status_ = "rank_deficient" if rank < d else "converged" if found.converged else "max_iter"
+        ended = "interrupted" if isinstance(found.history, History) and found.history.ended else "max_iter"
+        self.status_ = "rank_deficient" if rank < d else "converged" if found.converged else ended
         for name, value in found.extra.items():
             setattr(self, name, value)
         for name, value in found.scaled_extra.items():
@@ -164,8 +192,10 @@ class IterativeSubspace(SubspaceBaseline):
         tol: float = 0.0,
         max_iter: int = 100,
         contamination: str | float = "auto",
+        verbose: int = 0,
     ) -> None:
         super().__init__(n_components, contamination=contamination)
+        self.verbose = verbose
         self.tol = tol
         self.max_iter = max_iter
 

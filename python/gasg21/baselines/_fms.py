@@ -8,7 +8,7 @@ import numpy as np
 
 from gasg21._data.parameters import check_choice, check_number, seed_of
 from gasg21._data.samples import Array
-from gasg21.baselines._base_subspace import IterativeSubspace, Solution
+from gasg21.baselines._base_subspace import History, IterativeSubspace, Solution
 from gasg21.baselines._linear_algebra import largest_angle, principal_directions, unit_rows
 
 
@@ -42,6 +42,8 @@ class FMS(IterativeSubspace):
         How `predict` finds outliers; see `gasg21.GASG21`. A float must be in (0, 0.99].
     random_state : int, RandomState, Generator or None, default=None
         Seed of ``init="random"``.
+    verbose : int, default=0
+        1 shows a progress bar, 2 prints a line for each iteration.
 
     Attributes
     ----------
@@ -53,7 +55,7 @@ class FMS(IterativeSubspace):
         Number of iterations.
     converged_ : bool
         True if the fit reached `tol` and found n_components dimensions.
-    status_ : {"converged", "max_iter", "rank_deficient"}
+    status_ : {"converged", "max_iter", "rank_deficient", "interrupted"}
         How the fit ended.
     offset_ : float
         Threshold of `predict`: ``decision_function(X) = score_samples(X) - offset_``.
@@ -92,8 +94,9 @@ class FMS(IterativeSubspace):
         max_iter: int = 100,
         contamination: str | float = "auto",
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
-        super().__init__(n_components, tol=tol, max_iter=max_iter, contamination=contamination)
+        super().__init__(n_components, tol=tol, max_iter=max_iter, contamination=contamination, verbose=verbose)
         self.power = power
         self.delta = delta
         self.init = init
@@ -129,7 +132,7 @@ def fms(X: Array, start: Array, power: float, delta: float, tol: float, max_iter
         As in `FMS`.
     """
     V = start
-    history: list[dict[str, Any]] = []
+    history = History()
     for _ in range(max_iter):
         squared = np.sum((X - (X @ V.T) @ V) ** 2, axis=1)
         inverse_weights = np.maximum(squared ** (1 - power / 2), power * delta)
@@ -140,6 +143,8 @@ def fms(X: Array, start: Array, power: float, delta: float, tol: float, max_iter
         history.append({"cost": smoothed_cost(squared, power, delta), "moved": moved})
         if moved <= tol:
             return Solution(V, len(history), True, history)
+        if history.ended:
+            break
     return Solution(V, len(history), False, history)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from gasg21._data.parameters import check_choice, check_number
 from gasg21._data.samples import Array
-from gasg21.baselines._base_subspace import IterativeSubspace, Solution
+from gasg21.baselines._base_subspace import History, IterativeSubspace, Solution
 from gasg21.baselines._linear_algebra import coordinates, partial_svd, shrink_singular_values, to_features
 
 # Usual constants of ADMM. On seven problems they needed between a third and a half of the iterations that 1, 1 and 10
@@ -48,6 +48,8 @@ class OutlierPursuit(IterativeSubspace):
         Maximum number of iterations.
     contamination : "auto" or float, default="auto"
         How `predict` finds outliers; see `gasg21.GASG21`. A float must be in (0, 0.99].
+    verbose : int, default=0
+        1 shows a progress bar, 2 prints a line for each iteration.
 
     Attributes
     ----------
@@ -65,7 +67,7 @@ class OutlierPursuit(IterativeSubspace):
         Number of iterations.
     converged_ : bool
         True if the fit reached `tol` and found n_components dimensions.
-    status_ : {"converged", "max_iter", "rank_deficient"}
+    status_ : {"converged", "max_iter", "rank_deficient", "interrupted"}
         How the fit ended.
     offset_ : float
         Threshold of `predict`: ``decision_function(X) = score_samples(X) - offset_``.
@@ -105,8 +107,9 @@ class OutlierPursuit(IterativeSubspace):
         tol: float = 1e-7,
         max_iter: int = 500,
         contamination: str | float = "auto",
+        verbose: int = 0,
     ) -> None:
-        super().__init__(n_components, tol=tol, max_iter=max_iter, contamination=contamination)
+        super().__init__(n_components, tol=tol, max_iter=max_iter, contamination=contamination, verbose=verbose)
         self.regularization = regularization
 
     def _check_parameters(self) -> None:
@@ -161,9 +164,9 @@ def outlier_pursuit(X: Array, regularization: float, tol: float, max_iter: int) 
     S, Y = np.zeros_like(X), np.zeros_like(X)
     # The first threshold is a tenth of the largest singular value. Later the residuals determine the penalty.
     penalty = 10 / float(partial_svd(X, 1)[1][0])
-    history: list[dict[str, Any]] = []
+    history = History()
     rank, converged = 0, False
-    while not converged and len(history) < max_iter:
+    while not (converged or history.ended) and len(history) < max_iter:
         L, Vt = shrink_singular_values(X - S + Y / penalty, 1 / penalty, rank + 5)
         rank = len(Vt)
         relaxed = _RELAXATION * L + (1 - _RELAXATION) * (X - S)

@@ -10,7 +10,7 @@ import scipy.sparse.linalg
 
 from gasg21._data.parameters import check_flag, check_number
 from gasg21._data.samples import Array
-from gasg21.baselines._base_subspace import IterativeSubspace, Solution
+from gasg21.baselines._base_subspace import History, IterativeSubspace, Solution
 from gasg21.baselines._linear_algebra import coordinates, to_features, unit_rows
 
 
@@ -42,6 +42,8 @@ class REAPER(IterativeSubspace):
         maximum.
     contamination : "auto" or float, default="auto"
         How `predict` finds outliers; see `gasg21.GASG21`. A float must be in (0, 0.99].
+    verbose : int, default=0
+        1 shows a progress bar, 2 prints a line for each iteration.
 
     Attributes
     ----------
@@ -58,7 +60,7 @@ class REAPER(IterativeSubspace):
         Number of iterations.
     converged_ : bool
         True if the fit reached `tol` and found n_components dimensions.
-    status_ : {"converged", "max_iter", "rank_deficient"}
+    status_ : {"converged", "max_iter", "rank_deficient", "interrupted"}
         How the fit ended.
     offset_ : float
         Threshold of `predict`: ``decision_function(X) = score_samples(X) - offset_``.
@@ -96,8 +98,9 @@ class REAPER(IterativeSubspace):
         tol: float = 1e-15,
         max_iter: int = 500,
         contamination: str | float = "auto",
+        verbose: int = 0,
     ) -> None:
-        super().__init__(n_components, tol=tol, max_iter=max_iter, contamination=contamination)
+        super().__init__(n_components, tol=tol, max_iter=max_iter, contamination=contamination, verbose=verbose)
         self.spherize = spherize
         self.delta = delta
 
@@ -132,9 +135,9 @@ def reaper(
         One record per iteration.
     """
     weights = np.ones(len(X))
-    history: list[dict[str, Any]] = []
+    history = History()
     converged = False
-    while not converged and len(history) < max_iter:
+    while not (converged or history.ended) and len(history) < max_iter:
         values, vectors = weighted_least_squares(X, weights, d)
         used = vectors[:, values > 0]  # only a few columns: P is nearly an orthogonal projector
         distances = np.linalg.norm(X - (X @ used * values[values > 0]) @ used.T, axis=1)

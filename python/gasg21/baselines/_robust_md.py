@@ -11,7 +11,7 @@ from gasg21._data.parameters import check_components, check_number, seed_of
 from gasg21._data.samples import Array
 from gasg21._support.guarded import drafted
 from gasg21._support.trees import store
-from gasg21.baselines._base_subspace import IterativeSubspace, Solution
+from gasg21.baselines._base_subspace import History, IterativeSubspace, Solution
 from gasg21.baselines._linear_algebra import largest_angle, unit_rows
 from gasg21.exceptions import InvalidInputError, ModelFormatError
 
@@ -48,6 +48,8 @@ class RobustMD(IterativeSubspace):
         `partial_fit` applies it to its last batch.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the order in which `fit` uses the samples.
+    verbose : int, default=0
+        1 shows a progress bar, 2 prints a line for each iteration.
 
     Attributes
     ----------
@@ -59,7 +61,7 @@ class RobustMD(IterativeSubspace):
         Number of samples used.
     converged_ : bool
         True if `fit` reached `tol`.
-    status_ : {"converged", "max_iter"}
+    status_ : {"converged", "max_iter", "interrupted"}
         How `fit` ended.
     offset_ : float
         Threshold of `predict`: ``decision_function(X) = score_samples(X) - offset_``.
@@ -100,8 +102,9 @@ class RobustMD(IterativeSubspace):
         max_iter: int = 3000,
         contamination: str | float = "auto",
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
-        super().__init__(n_components, tol=tol, max_iter=max_iter, contamination=contamination)
+        super().__init__(n_components, tol=tol, max_iter=max_iter, contamination=contamination, verbose=verbose)
         self.step_size = step_size
         self.random_state = random_state
 
@@ -109,9 +112,9 @@ class RobustMD(IterativeSubspace):
         rows = unit_rows(X)
         descent = MirrorDescent(X.shape[1], d)
         rng = np.random.default_rng(seed_of(self.random_state))
-        history: list[dict[str, Any]] = []
+        history = History()
         converged = False
-        while not converged and descent.n_seen < self.max_iter:
+        while not (converged or history.ended) and descent.n_seen < self.max_iter:
             before = descent.components()
             for j in rng.permutation(len(rows))[: self.max_iter - descent.n_seen]:
                 descent.update(rows[j], self.step_size)

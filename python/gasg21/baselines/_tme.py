@@ -9,7 +9,7 @@ import scipy.linalg
 
 from gasg21._data.parameters import check_number
 from gasg21._data.samples import Array
-from gasg21.baselines._base_subspace import IterativeSubspace, Solution
+from gasg21.baselines._base_subspace import History, IterativeSubspace, Solution
 from gasg21.baselines._linear_algebra import row_space, unit_rows
 from gasg21.exceptions import InvalidInputError
 
@@ -46,6 +46,8 @@ class TME(IterativeSubspace):
         Zhang compare with.
     contamination : "auto" or float, default="auto"
         How `predict` finds outliers; see `gasg21.GASG21`. A float must be in (0, 0.99].
+    verbose : int, default=0
+        1 shows a progress bar, 2 prints a line for each iteration.
 
     Attributes
     ----------
@@ -59,7 +61,7 @@ class TME(IterativeSubspace):
         Number of iterations.
     converged_ : bool
         True if the fit reached `tol` and found n_components dimensions.
-    status_ : {"converged", "max_iter", "rank_deficient"}
+    status_ : {"converged", "max_iter", "rank_deficient", "interrupted"}
         How the fit ended.
     offset_ : float
         Threshold of `predict`: ``decision_function(X) = score_samples(X) - offset_``.
@@ -98,8 +100,9 @@ class TME(IterativeSubspace):
         tol: float = 1e-10,
         max_iter: int = 1000,
         contamination: str | float = "auto",
+        verbose: int = 0,
     ) -> None:
-        super().__init__(n_components, tol=tol, max_iter=max_iter, contamination=contamination)
+        super().__init__(n_components, tol=tol, max_iter=max_iter, contamination=contamination, verbose=verbose)
         self.shrinkage = shrinkage
 
     def _check_parameters(self) -> None:
@@ -157,9 +160,9 @@ def tyler(
     ridge, inside = (shrinkage / n, n) if shrinkage > 0 else (_FLOOR, k)
     R = np.eye(k) / np.sqrt(inside)
     S, outside = R.T @ R, ridge
-    history: list[dict[str, Any]] = []
+    history = History()
     converged = False
-    while not converged and len(history) < max_iter:
+    while not (converged or history.ended) and len(history) < max_iter:
         whitened = scipy.linalg.solve_triangular(R, Z.T, trans="T", check_finite=False)
         weighted = np.sqrt((1 - shrinkage) * inside / m) * Z / np.linalg.norm(whitened, axis=0)[:, None]
         stacked = np.vstack([weighted, np.sqrt(ridge) * np.eye(k)])
