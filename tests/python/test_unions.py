@@ -243,6 +243,15 @@ def test_each_cluster_gets_its_own_dimension(rng):
     assert clustering_error(np.repeat([0, 1, 2], 80), model.labels_) < 0.02
 
 
+@pytest.mark.parametrize("parameters", [{}, {"init": "density", "whiten": False}, {"center": True}])
+def test_clusters_of_too_few_members_are_reported(parameters):
+    p = make_union_of_subspaces(300, 40, 3, 3, noise=0.02, random_state=1)
+    with pytest.warns(ConvergenceWarning, match="does not determine all subspaces"):
+        model = KGASG21(3, 3, random_state=0, **parameters).fit(p.data[:15])
+    assert model.status_ == "undetermined"
+    assert model.estimated_angles_.max() == np.pi / 2
+
+
 @pytest.mark.parametrize("outliers", [0.0, 0.4])
 def test_a_wrong_number_of_clusters_is_reported(outliers):
     p = make_union_of_subspaces(400, 50, 3, 4, outlier_fraction=outliers, noise=0.01, random_state=5)

@@ -103,6 +103,11 @@ def near_subspaces(subspaces: list[Array], samples: Samples, plan: UnionPlan) ->
         return residuals, residuals <= np.stack(bounds, axis=1)[which]
 
 
+def fewest_members(dimensions: tuple[int, ...]) -> Array:
+    """Return how many members hold a subspace: twice as many as it could be put through, and two more."""
+    return 2 * np.array(dimensions) + 2
+
+
 def n_observed(samples: Samples) -> Array:
     """Return the number of observed entries of each sample."""
     return np.concatenate([samples.observed(batch.rows)[0].sum(axis=1) for batch in samples.pieces()])

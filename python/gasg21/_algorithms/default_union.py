@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gasg21 import _core
-from gasg21._algorithms.clusters import UnionPlan, assign, is_near, near_subspaces
+from gasg21._algorithms.clusters import UnionPlan, assign, fewest_members, is_near, near_subspaces
 from gasg21._algorithms.consensus import Consensus, agreement_of, find_consensus, quick_labels
 from gasg21._algorithms.ensemble import match_dimensions, some_of
 from gasg21._algorithms.principal import principal_axes, rotated, unit_rows
@@ -180,5 +180,5 @@ def _is_clear(subspaces: list[Array], samples: Samples, plan: UnionPlan) -> bool
     """Whether nearly all samples that lie near a subspace are as far from all others as a random direction."""
     some = samples.subset(some_of(np.arange(samples.n_samples), _EXAMINED, plan.seed))
     near = near_subspaces(subspaces, some, plan)[1]
-    enough = near.sum(axis=0) >= 2 * np.array(plan.dimensions) + 2
+    enough = near.sum(axis=0) >= fewest_members(plan.dimensions)
     return bool(enough.all() and (near.sum(axis=1) > 1).sum() <= _CONFUSED * near.sum())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gasg21 import _core
-from gasg21._algorithms.clusters import UnionPlan, near_subspaces
+from gasg21._algorithms.clusters import UnionPlan, fewest_members, near_subspaces
 from gasg21._algorithms.ensemble import some_of
 from gasg21._data.samples import Array, Samples
 
@@ -13,6 +13,12 @@ _EXAMINED, _PER_CLUSTER = 600, 40  # samples; at least so many per cluster, outl
 _ADDED = 0.4  # a new subspace that lowers the cost by this share of a typical one is missing
 _SAME = 0.5  # share of the members of a subspace that lie near another one, from which both are the same
 _TOGETHER = 0.8  # share of all members near two or more subspaces, from which clusters cannot be told apart
+
+
+def is_held_by_few(labels: Array, dimensions: tuple[int, ...]) -> Array:
+    """Whether each cluster has so few members that a subspace can be put through most of them."""
+    members = np.array([(labels == k).sum() for k in range(len(dimensions))])
+    return np.asarray(members < fewest_members(dimensions))
 
 
 def doubt_of(subspaces: list[Array], samples: Samples, plan: UnionPlan) -> str | None:

@@ -31,8 +31,8 @@ class KGASG21(SavedUnion):
     Parameters
     ----------
     n_clusters : int or "auto"
-        Number K of subspaces. "auto" chooses it, up to 20, or up to 5 where the clusters share most of their span, as
-        motions and images do; `selection_` shows why.
+        Number K of subspaces. "auto" chooses it, up to 20, or up to 10 where the clusters share most of their span,
+        as motions and images do; `selection_` shows why.
     n_components : int, list of n_clusters ints, or "auto"
         Dimension of the subspaces, or of each. "auto" chooses that of each cluster, up to 10. Too large is safer than
         too small.
@@ -132,7 +132,8 @@ class KGASG21(SavedUnion):
         How far different representations agree (adjusted Rand index, at most 1); None if none was asked.
     selection_ : dict or None
         How "auto" numbers were chosen: ``rule``, ``drop_ratios`` (for each dimension tried, by how much the k-th
-        subspace lowers the cost, relative to the next one) and ``agreement`` for each number of clusters asked.
+        subspace lowers the cost, relative to the next one), and for each number of clusters asked ``agreement`` and
+        ``gain``, by how much the last cluster lowers the residuals of its members.
     estimated_angles_ : ndarray of shape (n_clusters,)
         Standard error of the largest angle between each subspace and the true one, from the data alone; pi / 2
         where it is unknown (without polish).

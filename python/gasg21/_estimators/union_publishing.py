@@ -11,7 +11,7 @@ import numpy as np
 from gasg21 import _core
 from gasg21._algorithms.clusters import UnionPlan, assign, is_near
 from gasg21._algorithms.default_union import DefaultUnion
-from gasg21._algorithms.doubts import doubt_of
+from gasg21._algorithms.doubts import doubt_of, is_held_by_few
 from gasg21._algorithms.ensemble import fit_members
 from gasg21._algorithms.model_order import as_record
 from gasg21._algorithms.residual_split import ResidualSplit, split_residuals
@@ -53,8 +53,9 @@ class UnionPublishing(UnionMixin, UnionParameters):
             good = is_near(published.bases, labels, residuals, working)
             if union.left_out is not None:
                 good &= ~union.left_out
-            self._refit_original(published, samples, lifted, np.where(good, labels, -1), plan, found)
-            self._doubt(union, published, lifted, plan)
+            members = np.where(good, labels, -1)
+            self._refit_original(published, samples, lifted, members, plan, found)
+            self._doubt(union, published, lifted, members, plan)
         published = published._replace(split=self._split(published, labels, residuals, lifted, working))
         rejected = self._rejected(labels, residuals, lifted, working, published)
         self._published = published._replace(labels=rejected, report=self._report(union, began))
@@ -94,12 +95,19 @@ class UnionPublishing(UnionMixin, UnionParameters):
             lost = known.any() and _core.verdict(found["estimated_angles"][known], plan.tol) == "undetermined"
             found["status"] = "undetermined" if lost else "noise_floor"
 
-    def _doubt(self, union: DefaultUnion, published: PublishedUnion, lifted: Samples, plan: UnionPlan) -> None:
-        """Change the status if the number of clusters does not suit the data."""
+    def _doubt(
+        self, union: DefaultUnion, published: PublishedUnion, lifted: Samples, members: Array, plan: UnionPlan
+    ) -> None:
+        """Change the status if a cluster has too few members, or if their number does not suit the data."""
         found = union.found
-        if not self._decides_by_data() or len(plan.dimensions) == 1 or self._selection is not None:
+        if not self.polish or len(plan.dimensions) == 1 or found["status"] not in ("converged", "noise_floor"):
             return
-        if found["status"] not in ("converged", "noise_floor"):
+        few = is_held_by_few(members, plan.dimensions)
+        if few.any():
+            found["estimated_angles"][few] = np.pi / 2
+            found["status"] = "undetermined"
+            return
+        if not self._decides_by_data() or self._selection is not None:
             return
         doubt = doubt_of([U.astype(lifted.dtype) for U in published.subspaces], lifted, plan)
         if doubt is None and union.consensus is not None and union.consensus.agreement < _TOLD_APART:
