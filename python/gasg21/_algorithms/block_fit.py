@@ -149,8 +149,11 @@ def _rounds(blocks: Blocks, fit: Any) -> Any:
 
 
 def _part_sums(source: BlockSource, index: int, state: Round) -> BlockSums:
-    samples = read_part(source, index, state.reading, look_for_infinity=state.first)
-    return sums_of(np.require(state.components, None, ["C", "A"]), samples, _native(state.scatter), state.lift)
+    samples = read_part(source, index, state.reading, look_for_infinity=False)
+    sums = sums_of(np.require(state.components, None, ["C", "A"]), samples, _native(state.scatter), state.lift)
+    if state.first and sums.diagnostics["n_nonfinite"]:
+        read_part(source, index, state.reading)  # names the infinity, if they are refused
+    return sums
 
 
 def _native(scatter: tuple[Array, float]) -> tuple[Array, float]:
