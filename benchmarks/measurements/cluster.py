@@ -227,7 +227,8 @@ def kills(run: Run) -> None:
 
         def kill() -> None:
             if len(killed) < wanted:
-                worker = rng.choice(list(cluster.workers.values()))
+                known = cluster.scheduler.workers  # not one that starts: its nanny would give up
+                worker = rng.choice([each for each in cluster.workers.values() if each.worker_address in known])
                 os.kill(worker.process.pid, signal.SIGKILL)
                 killed.append(worker.process.pid)
 
