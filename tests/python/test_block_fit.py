@@ -292,6 +292,17 @@ def test_methods_refuse_other_features(in_memory):
         in_memory.predict(BlockSource.from_blocks([np.zeros((5, 3))]))
 
 
+def test_very_many_samples_are_polished_in_stages(rng):
+    direction = np.ones(6) / np.sqrt(6)
+    X = np.outer(rng.standard_normal(800_000), direction).astype(np.float32)
+    X += 0.01 * rng.standard_normal(X.shape, np.float32)
+    X[::3] = rng.standard_normal((len(X[::3]), 6), np.float32)
+    model = GASG21(1, random_state=0).fit(X)
+    assert sorted({record["n_samples"] for record in model.history_}) == [20_000, 100_000, 800_000]
+    assert model.diagnostics_["n_seen"] == 800_000
+    assert subspace_angle(model.components_, direction[None]) < 3 * model.estimated_angle_
+
+
 @pytest.mark.parametrize("lengths", [[5, 0, 1000, 3], [10**9, 10**9]])
 def test_quotas_add_up_to_the_sample(lengths):
     quotas = draw_quotas(lengths, 300, 0)

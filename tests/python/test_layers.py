@@ -70,6 +70,7 @@ TESTED_ELSEWHERE = {
     "polish/secant": ("test_polisher", "the last part of one pass"),
     "polish/standard_error": ("test_polisher", "the polisher publishes it"),
     "polish/tyler_scatter": ("test_polisher", "the second of the three parts of one pass"),
+    "recovery/doubts": ("test_recover", "two structs together"),
     "recovery/leading": ("test_recover", "what working_components keep"),
     "recovery/options": ("test_recover", "structs: how a fit is to go"),
     "recovery/recoverer": ("test_recover", "the class that recover runs"),

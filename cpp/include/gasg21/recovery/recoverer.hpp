@@ -16,9 +16,8 @@
 #include "gasg21/geometry/products.hpp"
 #include "gasg21/inliers/subspace.hpp"
 #include "gasg21/polish/polisher.hpp"
-#include "gasg21/recovery/ambiguity.hpp"
 #include "gasg21/recovery/block_sums.hpp"
-#include "gasg21/recovery/identifiability.hpp"
+#include "gasg21/recovery/doubts.hpp"
 #include "gasg21/recovery/leading.hpp"
 #include "gasg21/recovery/options.hpp"
 #include "gasg21/recovery/report.hpp"
@@ -31,12 +30,6 @@
 #include "gasg21/tracker.hpp"
 
 namespace gasg21 {
-
-/// Why a fit that seems to have converged is not to be believed, if anything speaks against it.
-struct Doubts {
-  Identifiability determined;
-  OtherAnswer other;
-};
 
 /// A fit under way: a tracker for the stream, then the polish. What it has reached is usable at any
 /// time, also after an interruption.
@@ -191,20 +184,26 @@ class Recoverer {
     if (!is_worth_sampling(data.n_cols, enough)) return solve_all(data, observer);
     const Tracker start = tracker_;
     const std::vector<uword> columns = random_columns(data.n_cols, enough, options_.seed);
-    if (is_converged(solve_some(data, columns, observer))) return polish_all(data, observer);
+    if (is_converged(solve_some(data, columns, observer))) {
+      for (const uword more : stages_between(enough, data.n_cols))
+        polish_on(SubsetView<Data>(data, random_columns(data.n_cols, more, options_.seed)),
+                  observer);
+      return polish_on(data, observer);
+    }
     tracker_ = start;  // the sample does not suffice
     most_polish_passes_ = polish_passes_ + 2 * options_.max_passes;
     return solve_all(data, observer);
   }
 
-  /// Polishes on all samples what was found on some.
-  template <class Data, class Observer>
-  Status polish_all(const Data& data, Observer& observer) {
-    Polisher<T> polisher(working_, data.n_cols);
+  /// Polishes on more samples what was found on some.
+  template <class Samples, class Observer>
+  Status polish_on(const Samples& samples, Observer& observer) {
+    Polisher<T> polisher(working_, samples.n_cols);
     polisher.start_from(scatter_);
     most_polish_passes_ = polish_passes_ + 2 * options_.max_passes;
-    const Status status = polish(polisher, data, 0, observer);
-    usage_ = count_usage(data, polisher.fits(), tracker_.d());
+    const Status status = polish(polisher, samples, 0, observer);
+    working_ = polisher.basis();
+    usage_ = count_usage(samples, polisher.fits(), tracker_.d());
     return judged(status);
   }
 

@@ -24,6 +24,16 @@ inline bool is_worth_sampling(uword m, uword enough) {
   return m >= std::max(many, 2 * enough);
 }
 
+/// How many samples the polish looks at between `enough` and all m of them. From a good start it
+/// needs fewer passes over all.
+inline std::vector<uword> stages_between(uword enough, uword m) {
+  constexpr uword growth = 5, least_gain = 8;
+  std::vector<uword> stages;
+  for (uword count = growth * enough; least_gain * count <= m; count *= growth)
+    stages.push_back(count);
+  return stages;
+}
+
 /// Some of m columns at random, in their order.
 inline std::vector<uword> random_columns(uword m, uword count, std::uint64_t seed) {
   const arma::uvec order = Random(seed ^ 0x5A3B1E).permutation(m);
