@@ -172,7 +172,8 @@ def _documented(cls: type[Any]) -> type[Any]:
     start, end = "Parameters\n----------\n", "\n\nAttributes\n"
     known, own = (inspect.cleandoc(each.__doc__ or "") for each in (cls._in_memory, cls))
     parameters, _, attributes = known.partition(start)[2].partition(end)
-    attributes = attributes.partition("\n\nReferences\n")[0]
+    for following in ("References", "Examples"):
+        attributes = attributes.partition(f"\n\n{following}\n")[0]
     own = own.replace(start, f"{start}{parameters}\n", 1)
     cls.__doc__ = own.replace("\n\nExamples\n", f"{end}{attributes}\n\nExamples\n", 1)
     return cls
