@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gasg21._core import __version__
 
 if TYPE_CHECKING:
-    from gasg21 import baselines, blocks, datasets, exceptions, metrics, step_size
+    from gasg21 import baselines, blocks, datasets, exceptions, metrics, plotting, step_size
     from gasg21._estimators.gasg21 import GASG21
     from gasg21._estimators.grasta import GRASTA
     from gasg21._estimators.grouse import GROUSE
@@ -34,6 +34,7 @@ __all__ = [
     "get_include",
     "load",
     "metrics",
+    "plotting",
     "step_size",
 ]
 

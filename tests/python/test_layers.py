@@ -45,10 +45,10 @@ PYTHON_LAYERS = [
     {"metrics", "datasets"},
     {"_algorithms"},
     {"_estimators"},
-    {"baselines", "blocks", "_dask"},
+    {"baselines", "blocks", "plotting", "_dask"},
     {"__init__"},
     {"dask"},
-    {"plotting", "demo"},
+    {"demo"},
     {"cli"},
     {"__main__"},
 ]

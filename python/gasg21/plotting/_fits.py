@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import gammaincinv
 
 from gasg21._data.samples import Array
 from gasg21.exceptions import InvalidInputError
@@ -173,7 +173,8 @@ def outlier_map(model: Any, X: Any, *, mask: Any = None, quantile: float = 0.975
     distances, inlier = np.asarray(model.distances(X, mask=mask)), model.decision_function(X, mask=mask) >= 0
     known = ~np.isnan(distances).any(axis=1)
     (within, to), inlier = np.maximum(distances[known], _SMALLEST).T, inlier[known]
-    edge = float(np.sqrt(chi2.ppf(quantile, model.n_components_) / model.n_components_))
+    d = model.n_components_
+    edge = float(np.sqrt(2 * gammaincinv(d / 2, quantile) / d))  # of the chi-squared law
     ax = new_axes(ax)
     far = within > edge
     kinds = (
