@@ -19,7 +19,13 @@ from gasg21 import _core
 STUB = Path(__file__).parents[2] / "python" / "gasg21" / "_core.pyi"
 HUGE = [2**40 + 1, 2**62, 2**63 - 1, 2**63, 2**64 - 1, 2**64]
 # Whole fits take long: they are called less often than the others.
-SLOW = {"recover": 0.15, "recover_union": 0.15, "choose_dimension": 0.1, "check_identifiability": 0.3}
+SLOW = {
+    "recover": 0.15,
+    "recover_union": 0.15,
+    "solve_sample": 0.15,
+    "choose_dimension": 0.1,
+    "check_identifiability": 0.3,
+}
 
 
 def signatures():
@@ -159,6 +165,21 @@ class Arguments:
         bases = [np.linalg.qr(self.rng.standard_normal((self.n, d)))[0].T.astype(dtype).copy() for _ in range(2)]
         return getattr(_core, f"KSubspaces{bits}")(bases, self.rule(), 3)
 
+    def lift(self):
+        return self.array((self.n,)), float(self.rng.choice([0, 1.5]))
+
+    def scatter(self):
+        return np.eye(self.d) if self.chance(0.8) else self.array(dtype=np.float64), self.real()
+
+    def sums(self):
+        """Return the sums of a block, in which sometimes one part is something else."""
+        U = np.linalg.qr(self.rng.standard_normal((self.n, self.d)))[0].T if self.d < self.n else np.eye(self.n)[:1]
+        X = self.rng.standard_normal((max(self.m, 4), self.n)).astype(self.dtype)
+        parts = list(_core.block_sums(np.ascontiguousarray(U, self.dtype), X, None, (np.eye(len(U)), 1.0)))
+        if self.chance(0.5):
+            parts[int(self.rng.integers(len(parts)))] = self.array() if self.chance(0.5) else self.integer("")
+        return tuple(parts)
+
     def fits(self):
         m = max(self.m, 4)
         return (
@@ -181,6 +202,15 @@ class Arguments:
             dtype = np.float64 if bits == "64" else np.float32
             X = self.rng.standard_normal((30, self.n)).astype(dtype)
             return getattr(_core, name)(X, None, self.n, 20, 1)
+        if name.startswith("BlockPolish"):
+            dtype = np.float64 if bits == "64" else np.float32
+            U = np.linalg.qr(self.rng.standard_normal((self.n, 1)))[0].T
+            return _core.block_polish(np.ascontiguousarray(U, dtype), None)
+        if name.startswith("BlockFit"):
+            X = self.rng.standard_normal((30, self.n)).astype(np.float64 if bits == "64" else np.float32)
+            rule, options = _core.AdaptiveStep(scaling=True), _core.RecoverOptions(max_passes=1)
+            chosen = {"rule": rule, "stream_rule": rule, "loss": "l21", "metric": _core.CovarianceScaling()}
+            return _core.solve_sample(X, None, self.n, 1, init="random", options=options, **chosen)
         if name == "Decision":
             return _core.decide(*self.fits(), self.n)
         if name == "Distances":
@@ -192,9 +222,10 @@ class Arguments:
         """Return an argument for a parameter."""
         if self.chance(0.02):
             return self.rng.choice([None, 3, "x", 2.5], 1)[0]
-        options = [part.strip() for part in annotation.split("|")] if "[" not in annotation else [annotation]
-        if "None" in options and self.chance(0.4):
+        if annotation.endswith(" | None") and self.chance(0.4):
             return None
+        annotation = annotation.removesuffix(" | None")
+        options = [part.strip() for part in annotation.split("|")] if "[" not in annotation else [annotation]
         kind = next(part for part in options if part != "None")
         if name in ("components", "A", "B") or (name == "init" and kind != "list"):
             return (
@@ -213,7 +244,7 @@ class Arguments:
             "Rule": self.rule,
             "Loss": lambda: [_core.L1Loss(max_iter=5), "l21", "squared", "x"][int(self.rng.choice([0, 1, 1, 2, 3]))],
             "Metric": lambda: _core.CovarianceScaling() if self.chance(0.5) else _core.NoScaling(),
-            "Lift": lambda: (self.array((self.n,)), float(self.rng.choice([0, 1.5]))),
+            "Lift": self.lift,
             "Prior": lambda: (np.eye(self.d) if self.chance(0.7) else self.array(dtype=np.float64), self.real(), None),
             "Range": lambda: (self.array((self.n,), np.float64), self.array((self.n,), np.float64), self.real()),
             "RecoverOptions": lambda: _core.RecoverOptions(max_passes=2, n_threads=int(self.rng.integers(1, 3))),
@@ -228,7 +259,11 @@ class Arguments:
             "dict[str, Any]": lambda: {"x": [1, 2.5, None, self.array()], "t": self.tracker()},
             "str | os.PathLike[str]": lambda: os.path.join(self.folder, str(self.rng.choice(["a", "b", "none/a", ""]))),
             "str | list[Array]": lambda: "density" if self.chance(0.5) else [self.basis() for _ in range(2)],
-        }[kind]()
+            "tuple[Array, float]": self.lift,
+            "ScatterPair": self.scatter,
+            "list[Any]": lambda: [self.scatter() for _ in range(int(self.rng.integers(0, 4)))],
+            "tuple[Any, ...]": self.sums,
+        }.get(kind, self.array)()
 
     def specific(self, name):
         """Return an array of the shape that goes with the name of its parameter."""
