@@ -16,13 +16,18 @@ import numpy as np
 
 from gasg21 import _core, baselines
 from gasg21._algorithms import consensus
+from gasg21._algorithms.block_fit import Blocks
 from gasg21._data.parameters import core_metric, core_rule, n_threads
+from gasg21._support.engines import Task, ThreadEngine
 from gasg21.baselines import _outlier_pursuit, _reaper
 
 __all__ = [
     "BATCH_ITERATES",
     "COMPILED",
+    "Blocks",
     "Stream",
+    "Task",
+    "ThreadEngine",
     "changed_consensus",
     "choose_candidates",
     "consensus_constants",

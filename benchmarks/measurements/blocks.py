@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.framework.core import Blocks, Task, ThreadEngine
 from benchmarks.framework.measurement import Run, parts
 from gasg21 import GASG21, KGASG21
-from gasg21._algorithms.block_fit import Blocks
-from gasg21._support.engines import Task, ThreadEngine
 from gasg21.blocks import BlockSource
 from gasg21.datasets import make_low_rank, make_union_of_subspaces
 from gasg21.metrics import subspace_angle
