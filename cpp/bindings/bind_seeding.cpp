@@ -3,6 +3,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <atomic>
 #include <gasg21/seeding/seeder.hpp>
 #include <memory>
 #include <vector>
@@ -16,6 +17,20 @@ namespace gasg21::bindings {
 
 namespace {
 
+/// Refuses a call while another thread is in one.
+class OneCall {
+ public:
+  explicit OneCall(std::atomic<bool>& busy) : busy_(busy) {
+    require(!busy_.exchange(true), "another thread uses this Seeder");
+  }
+  OneCall(const OneCall&) = delete;
+  OneCall& operator=(const OneCall&) = delete;
+  ~OneCall() { busy_ = false; }
+
+ private:
+  std::atomic<bool>& busy_;
+};
+
 template <class T>
 class PySeeder {
  public:
@@ -27,17 +42,23 @@ class PySeeder {
 
   void make_candidates(Seeding seeding, const std::vector<uword>& dimensions, uword n_candidates,
                        uword n_neighbors) {
+    const OneCall call(busy_);
     without_gil(n_threads_, [&](const Parallel& parallel) {
       core_.make_candidates(seeding, {dimensions, n_candidates, n_neighbors}, parallel);
     });
   }
 
   void set_candidates(const py::list& candidates) {
+    const OneCall call(busy_);
     core_.set_candidates(copy_bases<T>(candidates));
   }
-  py::list candidates() const { return to_list(core_.candidates()); }
+  py::list candidates() {
+    const OneCall call(busy_);
+    return to_list(core_.candidates());
+  }
 
   std::vector<uword> select(const std::vector<uword>& dimensions, int sweeps) {
+    const OneCall call(busy_);
     std::vector<uword> chosen;
     without_gil(n_threads_, [&](const Parallel& parallel) {
       chosen = core_.select(dimensions, sweeps, parallel);
@@ -46,6 +67,7 @@ class PySeeder {
   }
 
   py::array_t<T> distances(const py::list& subspaces) {
+    const OneCall call(busy_);
     const auto bases = copy_bases<T>(subspaces);
     arma::Col<T> nearest;
     without_gil(n_threads_,
@@ -56,6 +78,7 @@ class PySeeder {
  private:
   Seeder<T> core_;
   unsigned n_threads_;
+  std::atomic<bool> busy_{false};
 };
 
 template <class T>

@@ -5,7 +5,9 @@
 #include <pybind11/pybind11.h>
 
 #include <gasg21/saving/encoding.hpp>
-#include <gasg21/saving/fields.hpp>
+#include <gasg21/saving/inlier_fields.hpp>
+#include <gasg21/saving/rule_fields.hpp>
+#include <gasg21/saving/stream_fields.hpp>
 #include <memory>
 #include <string>
 #include <utility>

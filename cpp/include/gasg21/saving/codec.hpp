@@ -1,4 +1,4 @@
-// Codec<T>: a T as a value of a model file, and back. Types with fields are in saving/fields.hpp.
+// Codec<T>: a T as a value of a model file, and back. Types with fields: saving/fields.hpp.
 #pragma once
 
 #include <array>

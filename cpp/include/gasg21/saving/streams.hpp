@@ -5,7 +5,8 @@
 #include <utility>
 
 #include "gasg21/k_subspaces.hpp"
-#include "gasg21/saving/fields.hpp"
+#include "gasg21/saving/rule_fields.hpp"
+#include "gasg21/saving/stream_fields.hpp"
 #include "gasg21/tracker.hpp"
 
 namespace gasg21::saving {
