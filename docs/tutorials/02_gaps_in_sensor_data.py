@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from sklearn.impute import KNNImputer, SimpleImputer
 
-from gasg21 import SubspaceImputer
+from gasg21 import GASG21, SubspaceImputer
 
 rng = np.random.default_rng(0)
 hours, stations = 24 * 60, 30
@@ -87,9 +87,10 @@ for name, way in ways.items():
 # In a pipeline
 # -------------
 # The imputer is a transformer like any other: ``make_pipeline(SubspaceImputer(), StandardScaler(), Ridge())``.
-# New rows are filled in without a new fit. Disturbed hours keep their readings; ``GASG21.predict`` finds them:
-
-from gasg21 import GASG21  # noqa: E402
+# New rows are filled in without a new fit. If columns have different units, scale them first: ``StandardScaler``
+# passes NaN on, and its ``inverse_transform`` leads back to the units.
+#
+# Disturbed hours keep their readings; ``GASG21.predict`` finds them:
 
 model = GASG21(imputer.n_components_, center=True, random_state=0).fit(table)
 disturbed = model.predict(table) == -1

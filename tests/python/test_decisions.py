@@ -100,8 +100,9 @@ def test_warnings_about_decisions():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         of_noise = GASG21(2, random_state=0).fit(noise)
-    with pytest.warns(DataQualityWarning, match="explains too little|no sample is called"):
+    with pytest.warns(DataQualityWarning, match="explains too little|no sample is called") as caught:
         of_noise.predict(noise)
+    assert caught[0].filename == __file__  # the user's line
     data = problem(outlier_fraction=0.7, observed_fraction=1.0)
     model = GASG21(4, random_state=0).fit(data.data)
     with pytest.warns(DataQualityWarning, match="more than half"):

@@ -540,7 +540,8 @@ class StreamingSubspace(PublishedSubspace):
             "ambiguous": f"another subspace of dimension {d} explains the data as well: {doubts['other']:.0%} of the "
             "samples are at least three times nearer to it.",
         }[status]
-        warnings.warn(f"{found} {_ADVICE[status]}", ConvergenceWarning, stacklevel=3)
+        advice = _ADVICE[status] if d > 1 else _ADVICE[status].replace(", or use a smaller n_components", "")
+        warnings.warn(f"{found} {advice}", ConvergenceWarning, stacklevel=3)
 
 
 def _what_is_undetermined(doubts: dict[str, Any], names: Array | None) -> str:

@@ -324,9 +324,10 @@ class Published:
         if self.offset is not None or self.report is None or subspace.is_exact:  # exact inliers leave no doubt
             return None
         if subspace.explains_too_little:
+            advice = "Use more components, or center=True." if subspace.lift is None else "Use more components."
             return (
                 "the subspace explains too little of the samples: a random vector of their length would pass for an "
-                "inlier. Use more components, or center=True."
+                f"inlier. {advice}"
             )
         if subspace.flagged > 0.5:
             return (
@@ -430,7 +431,7 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
         labels = super().predict(X, mask)
         doubt = self._current().doubt_about_decisions
         if doubt is not None:
-            warnings.warn(doubt, DataQualityWarning, stacklevel=3)
+            warnings.warn(doubt, DataQualityWarning, stacklevel=4)  # beside this method, two decorators
         return labels
 
     @by_parts
