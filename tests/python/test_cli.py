@@ -161,7 +161,7 @@ def test_the_summary_of_a_fit_is_for_a_person(files, capsys):
 def test_an_offset_makes_the_subspace_affine(data, tmp_path, capsys):
     np.save(tmp_path / "far.npy", data.data + 50)
     assert as_json(capsys, "fit", tmp_path / "far.npy", "-d", 3)["center"] is True
-    code, _, err = call(capsys, "fit", tmp_path / "far.npy", "-d", 3, "--center", "no")
+    code, _, err = call(capsys, "fit", tmp_path / "far.npy", "-d", 3, "--no-center")
     assert code == 0
     assert "gasg21: warning: the samples share an offset" in err
 

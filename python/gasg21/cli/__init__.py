@@ -105,9 +105,8 @@ def _add_fit(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )
     fit.add_argument(
         "--center",
-        choices=("auto", "yes", "no"),
-        default="auto",
-        help="fit an affine subspace; auto: if the samples share an offset that dominates them (default: auto)",
+        action=argparse.BooleanOptionalAction,
+        help="fit an affine subspace; by default if the samples share an offset that dominates them",
     )
     fit.add_argument("--contamination", type=float, metavar="SHARE", help="share of outliers; by default from the data")
     fit.add_argument("-o", "--output", metavar="MODEL", help="file for the model, such as model.gasg21")
@@ -135,7 +134,7 @@ def _add_cluster(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     cluster.add_argument(
         "-d", "--components", default="auto", metavar="D", help="dimension, or one per subspace: 4,4,3 (default: auto)"
     )
-    cluster.add_argument("--center", choices=("yes", "no"), default="no", help="affine subspaces (default: no)")
+    cluster.add_argument("--center", action="store_true", help="fit affine subspaces")
     cluster.add_argument("--reject-outliers", action="store_true", help="label samples on no subspace -1")
     cluster.add_argument("-o", "--output", metavar="OUT", help="file for the labels, a row per sample")
     cluster.add_argument("--model", metavar="MODEL", help="file for the model")

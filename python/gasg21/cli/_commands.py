@@ -26,8 +26,9 @@ NOT_CONVERGED = 3  # exit code with --strict
 def fit(options: argparse.Namespace) -> int:
     """Find the subspace of the good samples of a file."""
     table, seconds = _read_timed(options)
-    ratio = _core.offset_ratio(np.ascontiguousarray(table.data), None, table.data.shape[1])
-    center = options.center == "yes" or (options.center == "auto" and ratio > DOMINATES)
+    center = options.center
+    if center is None:
+        center = _core.offset_ratio(np.ascontiguousarray(table.data), None, table.data.shape[1]) > DOMINATES
     model = GASG21(
         _dimension(options.components),
         center=center,
@@ -49,7 +50,7 @@ def cluster(options: argparse.Namespace) -> int:
     model = KGASG21(
         _number_or_auto(options.clusters, "-k"),
         _dimensions(options.components),
-        center=options.center == "yes",
+        center=options.center,
         reject_outliers=options.reject_outliers,
         **_fitting(options),
     )
