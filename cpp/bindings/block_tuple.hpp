@@ -24,6 +24,8 @@ inline arma::mat from_square(const py::array& a, uword d) {
 /// The scatter of a round, from (C, s) or None.
 inline Scatter as_scatter(const py::handle& given, uword d) {
   if (given.is_none()) return {};
+  require(py::isinstance<py::tuple>(given) && py::len(given) == 2,
+          "the scatter must be None or a pair (C, s)");
   const auto pair = py::reinterpret_borrow<py::tuple>(given);
   return Scatter(from_square(as_array(pair[0], "C"), d), pair[1].cast<double>());
 }
