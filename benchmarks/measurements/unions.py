@@ -275,7 +275,7 @@ def times(run: Run) -> None:
     run.goals.at_most("digits", ratio(Case(*load_digits(return_X_y=True), 10, 9))[0], 20)
     p = union(5000 if run.quick else 20_000, 100, 0.5, 1)
     large = Case(p.data, p.labels, 20, 3)
-    run.goals.at_most("K = 20, n = 100, 20 000 samples", ratio(large)[0], 3)
+    run.goals.at_most(f"K = 20, n = 100, {len(p.data)} samples", ratio(large)[0], 3)
     images, labels = load_digits(return_X_y=True)  # enough samples of data that needs a consensus
     rng = np.random.default_rng(0)
     drawn = rng.integers(len(images), size=20_000)
