@@ -118,7 +118,7 @@ def cluster_of(workers: int, allowed_failures: int = 3) -> Iterator[tuple[Any, A
     import dask
     from distributed import Client, LocalCluster
 
-    options = {"dashboard_address": None, "silence_logs": logging.CRITICAL, "memory_limit": MEMORY_LIMIT}
+    options = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL, "memory_limit": MEMORY_LIMIT}
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": allowed_failures}),
         LocalCluster(n_workers=workers, threads_per_worker=1, **options) as cluster,
@@ -218,6 +218,12 @@ def forms(run: Run) -> None:
     run.goals.at_most("different results", len(set(found.values())), 1)
 
 
+def is_ready(nanny: Any, cluster: Any) -> bool:
+    """Return whether a worker works. If one is killed while it starts, its nanny gives up, and no worker follows."""
+    states = (nanny.status.name, getattr(nanny.process, "status", nanny.status).name)
+    return states == ("running", "running") and nanny.worker_address in cluster.scheduler.workers
+
+
 def kills(run: Run) -> None:
     """Kill workers by SIGKILL during a fit: 20 times in a full run."""
     wanted, killed, rng = 3 if run.quick else 20, [], random.Random(1)
@@ -226,11 +232,12 @@ def kills(run: Run) -> None:
         expected = digest(model)
 
         def kill() -> None:
-            if len(killed) < wanted:
-                known = cluster.scheduler.workers  # not one that starts: its nanny would give up
-                worker = rng.choice([each for each in cluster.workers.values() if each.worker_address in known])
-                os.kill(worker.process.pid, signal.SIGKILL)
-                killed.append(worker.process.pid)
+            if len(killed) < wanted:  # and all workers are back: a cluster whose nannies gave up has no workers
+                ready = [each for each in cluster.workers.values() if is_ready(each, cluster)]
+                if len(ready) == run.options.workers:
+                    worker = rng.choice(ready)
+                    os.kill(worker.process.pid, signal.SIGKILL)
+                    killed.append(worker.process.pid)
 
         results, seconds = [], 0.0
         with in_background(kill, lambda: rng.uniform(0.5, 2)):

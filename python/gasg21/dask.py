@@ -100,7 +100,7 @@ class _OnDask:
         self
         """
         super().fit(X, y, mask, callback=callback)  # type: ignore[misc]
-        zeros = self.diagnostics_["n_zero"]  # type: ignore[attr-defined]
+        zeros = self.diagnostics_.get("n_zero", 0)  # type: ignore[attr-defined]
         if zeros and not isinstance(X, BlockSource):
             msg = (
                 f"{zeros} samples hold nothing but zeros, and were not used. If these are chunks that a store lacks, "

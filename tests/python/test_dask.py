@@ -359,7 +359,9 @@ def in_background(action):
 
 def kill_one(cluster):
     """Kill a worker that works. One that starts would take its nanny with it."""
-    running = [each for each in cluster.workers.values() if each.worker_address in cluster.scheduler.workers]
+    known, nannies = cluster.scheduler.workers, cluster.workers.values()
+    running = [each for each in nannies if each.status.name == "running" and each.worker_address in known]
+    running = [each for each in running if each.process.status.name == "running"]
     psutil.Process(running[0].process.pid).kill()  # SIGKILL
 
 
@@ -369,7 +371,7 @@ def test_killed_workers_change_no_bit(X, cluster, client, expected):
     def kill():
         while len(killed) < 2:
             time.sleep(0.5)
-            with contextlib.suppress(LookupError, psutil.Error):  # none works at the moment
+            with contextlib.suppress(LookupError, AttributeError, psutil.Error):  # none works at the moment
                 kill_one(cluster)
                 killed.append(time.monotonic())
 
