@@ -1,5 +1,5 @@
 // recover_union(data, K, d, options): the default algorithm for a union of K subspaces. Candidates,
-// selection, a few passes of the stream, then polish and repair. KGASG21.fit is this function.
+// selection, a few passes of the stream, polish and repair. One run of KGASG21.fit does this.
 #pragma once
 
 #include <algorithm>
