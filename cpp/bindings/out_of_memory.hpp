@@ -69,6 +69,23 @@ struct Registration {
   }
 };
 
+/// If memory ends while a number is returned, pybind11 says that it cannot convert it (TypeError)
+/// because of a MemoryError. Leaves only the latter.
+inline void prefer_memory_error() noexcept {
+  if (!PyErr_ExceptionMatches(PyExc_TypeError)) return;
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  PyObject* cause = value ? PyException_GetCause(value) : nullptr;
+  const bool no_memory = cause && PyErr_GivenExceptionMatches(cause, PyExc_MemoryError);
+  Py_XDECREF(cause);
+  if (!no_memory) return PyErr_Restore(type, value, trace);
+  Py_XDECREF(type);
+  Py_XDECREF(value);
+  Py_XDECREF(trace);
+  PyErr_NoMemory();
+}
+
 using Call = PyObject* (*)(PyObject*, PyObject* const*, size_t, PyObject*);  // of pybind11 3
 using OldCall = PyCFunctionWithKeywords;                                     // of pybind11 2
 
@@ -79,7 +96,9 @@ inline Signature call_by_pybind11 = nullptr;
 template <class... Args>
 PyObject* guarded_call(Args... args) {
   try {
-    return call_by_pybind11<PyObject* (*)(Args...)>(args...);
+    PyObject* result = call_by_pybind11<PyObject* (*)(Args...)>(args...);
+    if (!result) prefer_memory_error();
+    return result;
   } catch (...) {  // pybind11 catches what the function throws, and not what it throws itself
     set_error();
     return nullptr;

@@ -45,7 +45,8 @@ class DaskEngine:
             except CancelledError as error:
                 self._await_scheduler(error)
             except KilledWorker as error:
-                raise RuntimeError(_said_of_killed(task, error)) from error
+                suspects = self.client.run_on_scheduler(_suspects, error.task)
+                raise RuntimeError(_said_of_killed(task, suspects, error.allowed_failures + 1)) from error
         msg = f"the Dask cluster was restarted {_RESTARTS} times during one pass over the data"
         raise RuntimeError(msg)
 
@@ -161,12 +162,23 @@ def _blamed(key: Any, dask_scheduler: Any) -> Any:
     return None if task is None or task.exception_blame is None else task.exception_blame.key
 
 
-def _said_of_killed(task: Task, error: KilledWorker) -> str:
-    key = error.task
-    is_part = isinstance(key, tuple) and "gasg21-" in str(key[0]) and "gasg21-add" not in str(key[0])
-    name = task.source.name(key[1]) if is_part else f"task {key}"
+def _suspects(key: Any, dask_scheduler: Any) -> list[Any]:
+    """Return the tasks that the workers had when they died, of which `key` is one: those of the same kind."""
+
+    def is_suspect(task: Any) -> bool:
+        return task.exception_blame is task and isinstance(task.key, tuple) and task.key[0] == key[0]
+
+    return sorted(task.key for task in dask_scheduler.tasks.values() if is_suspect(task)) or [key]
+
+
+def _said_of_killed(task: Task, suspects: list[Any], times: int) -> str:
+    def name(key: Any) -> str:
+        is_part = isinstance(key, tuple) and "gasg21-" in str(key[0]) and "gasg21-add" not in str(key[0])
+        return task.source.name(key[1]) if is_part else f"task {key}"
+
+    one = "It" if len(suspects) == 1 else "One of them"
     return (
-        f"{name}: the worker died each of {error.allowed_failures + 1} times that it worked on it. It may need more "
-        "memory than a worker has: use smaller parts, or workers with more memory. If workers are killed for other "
-        "reasons, raise distributed.scheduler.allowed-failures in Dask's configuration."
+        f"{' or '.join(map(name, suspects))}: the worker died each of {times} times that it had this part. {one} may "
+        "need more memory than a worker has: use smaller parts, or workers with more memory. If workers are killed for "
+        "other reasons, raise distributed.scheduler.allowed-failures in Dask's configuration."
     )

@@ -181,7 +181,7 @@ class SubspaceMixin(
             +1 for inliers; -1 for outliers and for samples that say nothing (all zero, too few entries observed).
         """
         with np.errstate(invalid="ignore"):
-            return np.where(self.decision_function(X, mask) >= 0, 1, -1)
+            return 2 * (self.decision_function(X, mask) >= 0) - 1
 
     def fit_predict(self, X: Any, y: None = None, mask: Any = None) -> Array:
         """Fit the subspace and say which of its samples are outliers.
