@@ -204,6 +204,14 @@ def test_sizes_that_would_wrap_are_refused(n):
         _core.find_infinite(empty, None, n)
 
 
+@pytest.mark.parametrize("tracker", [_core.Tracker64, _core.Tracker32])
+@pytest.mark.parametrize(("n", "d"), [(2**63, 2), (2**64 - 1, 2**63), (2**62, 3), (2**61, 1), (2**62, 1)])
+def test_a_basis_of_more_entries_than_memory_is_refused(tracker, n, d):
+    """Armadillo takes 2^63 x 2 entries for none."""
+    with pytest.raises((InvalidInputError, MemoryError), match="too large|alloc"):
+        tracker(n, d, _core.AdaptiveStep(), 0)
+
+
 def test_an_array_cannot_be_resized_while_it_is_borrowed():
     X = np.random.default_rng(0).standard_normal((20_000, 50))
     tracker, refused = _core.Tracker64(50, 5, _core.AdaptiveStep(), 0), []

@@ -87,6 +87,8 @@ bool orthonormalize(arma::Mat<T>& U) {
 template <class T>
 arma::Mat<T> random_basis(uword n, uword d, Random& random) {
   require(d <= n, "d = ", d, " must be at most n = ", n);
+  require(d == 0 || n <= std::numeric_limits<uword>::max() / sizeof(T) / d, "a basis of ", n,
+          " rows and ", d, " columns is too large");  // Armadillo takes 2^63 x 2 for empty
   arma::Mat<T> U(n, d);
   do {  // the columns are dependent with probability 0
     random.normals(U.memptr(), U.n_elem);
