@@ -12,7 +12,7 @@ from gasg21._algorithms.consensus import agreement_of, find_consensus
 from gasg21._algorithms.principal import PrincipalCoordinates, principal_axes, rotated, shape_interaction, unit_rows
 from gasg21._algorithms.residual_split import split_residuals
 from gasg21._algorithms.screening import Screening, has_neighbours
-from gasg21._algorithms.spectral import spectral_labels
+from gasg21._algorithms.spectral import Factored, embed, spectral_labels
 from gasg21._algorithms.union_lift import UnionLift
 from gasg21._data.samples import Samples
 from gasg21.datasets import make_union_of_subspaces
@@ -76,6 +76,32 @@ def test_lanczos_finds_the_same_clusters(rng):
         assert clustering_error(labels, spectral_labels(W, 3, 0, exact=exact)) == 0
 
 
+@pytest.mark.parametrize("exact", [True, False])
+def test_a_factored_affinity_is_embedded_as_its_matrix(rng, exact):
+    labels = np.repeat(np.arange(3), 150)  # enough samples for Lanczos
+    factored = Factored(np.eye(3)[labels] + 0.1 * rng.random((450, 3)))
+    W = factored.factor @ factored.factor.T
+    np.fill_diagonal(W, 0)
+    np.testing.assert_allclose(factored.dense(), W)
+    np.testing.assert_allclose(factored.degrees(), W.sum(axis=1))
+    found, expected = embed(factored, 3, "unit_rows", exact=exact), embed(W, 3, "unit_rows")
+    np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-10 if exact else 2e-3)
+
+
+def test_a_sample_without_affinity_has_no_degree():
+    factored = Factored(np.vstack([np.eye(3)[np.repeat([0, 1], 300)], np.eye(3)[2]]))
+    assert factored.degrees()[-1] == 0
+    assert np.isfinite(embed(factored, 2, "unit_rows", exact=False)).all()
+
+
+@pytest.mark.parametrize("exponent", [1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0, 12.0, 16.0, 2.5])
+def test_shape_interaction_is_a_power_of_the_cosines(rng, exponent):
+    points = unit_rows(rng.standard_normal((20, 4)))
+    cosines = np.abs(points @ points.T)
+    np.fill_diagonal(cosines, 0)
+    np.testing.assert_allclose(shape_interaction(points, exponent), cosines**exponent, atol=1e-14)
+
+
 def test_residuals_are_split_only_if_some_stand_apart(rng):
     members = np.abs(rng.normal(10, 2, 200))
     assert split_residuals(members).cut == np.inf
@@ -111,7 +137,7 @@ def test_the_representations_join_in_the_true_clusters():
     assert len(consensus.representations) == len(consensus.weights) == 8
     assert consensus.weights.max() == 1
     assert 0.9 < consensus.agreement <= 1
-    np.testing.assert_allclose(consensus.affinity, consensus.affinity.T)
+    np.testing.assert_allclose(consensus.affinity.dense(), consensus.affinity.dense().T)
 
 
 # ---- the default

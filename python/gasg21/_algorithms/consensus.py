@@ -17,7 +17,7 @@ from gasg21 import _core
 from gasg21._algorithms.clusters import UnionPlan
 from gasg21._algorithms.ensemble import co_association, match_dimensions, run_all
 from gasg21._algorithms.principal import PrincipalCoordinates, principal_axes, shape_interaction, unit_rows
-from gasg21._algorithms.spectral import spectral_labels
+from gasg21._algorithms.spectral import Factored, spectral_labels
 from gasg21._data.samples import Array, Samples
 
 
@@ -41,7 +41,7 @@ class Representation(NamedTuple):
     """What one representation says."""
 
     name: str
-    affinity: Array  # (m, m), rows of mean sum 1
+    affinity: Factored  # rows of mean sum 1
     labels: Array
     stability: float  # mean agreement of its members
 
@@ -53,7 +53,7 @@ class Consensus(NamedTuple):
     agreement: float  # of the representations, by their weights; 1 = all say the same
     representations: list[Representation]
     weights: Array
-    affinity: Array  # (m, m), what the labels are cut from
+    affinity: Factored  # what the labels are cut from
 
 
 def find_consensus(X: Array, plan: UnionPlan) -> Consensus | None:
@@ -70,8 +70,8 @@ def find_consensus(X: Array, plan: UnionPlan) -> Consensus | None:
         found += [_stream(f"{rows} stream {A.shape[1]}", A, plan, CONSTANTS.n_runs) for A in wide]
         found += [_interaction(f"{rows} {name}", points, plan) for name, points in _spans(principal)]
     weights, agreement = _votes(found, judges, plan)
-    affinity = sum(w * each.affinity for w, each in zip(weights, found, strict=True) if w > 0)
-    assert not isinstance(affinity, int)
+    factors = [np.sqrt(w) * each.affinity.factor for w, each in zip(weights, found, strict=True) if w > 0]
+    affinity = Factored(np.hstack(factors))
     labels = spectral_labels(affinity, len(plan.dimensions), plan.seed, n_init=15, exact=False)
     return Consensus(labels, agreement, found, weights, affinity)
 
@@ -132,18 +132,16 @@ def _interaction(name: str, points: Array, plan: UnionPlan) -> Representation:
     cuts = [_cut(shape_interaction(points, p), plan) for p in (least, largest)]
     if agreement_of(*cuts) < 1:
         cuts += [_cut(shape_interaction(points, p), plan) for p in between]
-    together = sum(np.equal.outer(cut, cut).astype(np.float64) for cut in cuts)
-    assert not isinstance(together, int)
-    np.fill_diagonal(together, 0)
+    together = Factored(np.hstack([np.eye(cut.max() + 1)[cut] for cut in cuts]))
     medoid = max(cuts, key=lambda cut: sum(agreement_of(cut, other) for other in cuts))
     return _represent(name, together, medoid, _pairwise(cuts, agreement_of))
 
 
-def _represent(name: str, affinity: Array, labels: Array, stability: float) -> Representation:
-    return Representation(name, affinity / affinity.sum(axis=1).mean(), labels, stability)
+def _represent(name: str, affinity: Factored, labels: Array, stability: float) -> Representation:
+    return Representation(name, Factored(affinity.factor / np.sqrt(affinity.degrees().mean())), labels, stability)
 
 
-def _cut(affinity: Array, plan: UnionPlan) -> Array:
+def _cut(affinity: Array | Factored, plan: UnionPlan) -> Array:
     return spectral_labels(affinity, len(plan.dimensions), plan.seed, n_init=5, exact=False)
 
 

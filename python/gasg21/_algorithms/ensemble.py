@@ -15,7 +15,7 @@ from gasg21 import _core
 from gasg21._algorithms.clusters import UnionPlan
 from gasg21._algorithms.one_subspace import OneSubspace
 from gasg21._algorithms.principal import principal_axes, unit_rows
-from gasg21._algorithms.spectral import spectral_labels
+from gasg21._algorithms.spectral import Factored, spectral_labels
 from gasg21._data.samples import Array, Samples
 from gasg21._support.progress import Progress
 
@@ -120,10 +120,9 @@ def better_half(residuals: list[Array]) -> tuple[Array, Array]:
     return best, np.exp(-(costs[best] / max(costs[best[0]], np.finfo(np.float64).tiny) - 1) / _WORSE)
 
 
-def co_association(residuals: list[Array], half: tuple[Array, Array] | None = None) -> tuple[Array, Array]:
+def co_association(residuals: list[Array], half: tuple[Array, Array] | None = None) -> tuple[Factored, Array]:
     """Return how likely two samples belong to the same subspace, over the better half of the runs, and that half."""
-    m = len(residuals[0])
-    total = np.zeros((m, m))
+    factors = []
     best, weights = half or better_half(residuals)
     for b, weight in zip(best, weights, strict=True):
         each = residuals[b]
@@ -131,10 +130,8 @@ def co_association(residuals: list[Array], half: tuple[Array, Array] | None = No
         scale = max(float(np.median(nearest)), float(np.finfo(np.float64).tiny))
         with np.errstate(invalid="ignore"):
             belongs = np.exp(-np.nan_to_num((each - nearest) / scale, nan=np.inf))
-        belongs /= belongs.sum(axis=1, keepdims=True)
-        total += weight * (belongs @ belongs.T)
-    np.fill_diagonal(total, 0)
-    return total, best
+        factors.append(np.sqrt(weight) * belongs / belongs.sum(axis=1, keepdims=True))
+    return Factored(np.hstack(factors)), best
 
 
 def refit(found: dict[str, Any], plan: UnionPlan, members: list[Array]) -> None:

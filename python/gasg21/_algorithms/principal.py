@@ -60,7 +60,15 @@ def shape_interaction(points: Array, exponent: float) -> Array:
     """
     cosines = np.abs(points @ points.T)
     np.fill_diagonal(cosines, 0)
-    return np.asarray(cosines**exponent)
+    return _power(cosines, exponent)
+
+
+def _power(values: Array, exponent: float) -> Array:
+    """Return values**exponent; whole even exponents, as usual here, by squares, which are several times faster."""
+    if exponent < 2 or exponent % 2:
+        return np.asarray(values**exponent)
+    squares = values * values
+    return squares if exponent == 2 else squares * _power(squares, exponent / 2 - 1)
 
 
 def principal_axes(A: Array, d: int) -> Array:
