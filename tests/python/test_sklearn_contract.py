@@ -1,5 +1,7 @@
 """Every estimator passes all estimator checks of scikit-learn."""
 
+import inspect
+
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -25,3 +27,18 @@ BASELINES = [PCA(), SphericalPCA(), REAPER(), FMS(), TME(), OutlierPursuit(), Ro
 )
 def test_estimator_passes_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("estimator", [GASG21(), GROUSE(), GRASTA(), KGASG21(), SubspaceImputer(), *BASELINES])
+def test_a_class_shows_the_parameters_of_its_constructor(estimator):
+    """On Python 3.10, too, which looks at `__new__` first."""
+    cls = type(estimator)
+    assert list(inspect.signature(cls).parameters) == list(inspect.signature(cls.__init__).parameters)[1:]
+    assert set(inspect.signature(cls).parameters) == set(estimator.get_params())
+    assert cls.__signature__ == inspect.signature(cls)  # not by luck of a newer Python
+
+    class Own(cls):
+        def __init__(self, other=1):
+            self.other = other
+
+    assert list(inspect.signature(Own).parameters) == ["other"]

@@ -8,6 +8,7 @@ snapshot. Writers wait for each other, readers for nobody.
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -39,6 +40,12 @@ class Guarded:
     _writing: tuple[int, Any]  # the lock of the writers, and the forks before it was made
     _origin: Any  # of a draft or snapshot: the estimator that it was taken from; None for the estimator itself
     _latest: Any  # what a reader has computed, for the next one
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Give a class the signature of its `__init__`: Python 3.10 would show that of `__new__`."""
+        super().__init_subclass__(**kwargs)
+        own = inspect.signature(cls.__init__)
+        cls.__signature__ = own.replace(parameters=list(own.parameters.values())[1:])  # type: ignore[attr-defined]
 
     def __new__(cls: type[Self], *args: Any, **kwargs: Any) -> Self:
         """Return an object with its lock."""
