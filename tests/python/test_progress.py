@@ -6,9 +6,9 @@ from conftest import paper
 from numpy.testing import assert_equal
 from sklearn.base import clone
 
-from gasg21 import GASG21, GRASTA, GROUSE, KGASG21
+from gasg21 import GASG21, GRASTA, GROUSE, KGASG21, SubspaceImputer
 from gasg21._support.progress import line_of
-from gasg21.baselines import FMS, REAPER, TME, OutlierPursuit, RobustMD
+from gasg21.baselines import FMS, LBF, LRR, REAPER, SSC, SSCOMP, TME, OutlierPursuit, RobustMD
 from gasg21.datasets import make_low_rank, make_union_of_subspaces
 from gasg21.exceptions import InvalidInputError
 from gasg21.metrics import subspace_angle
@@ -157,3 +157,85 @@ def test_a_baseline_shows_its_iterations(complete, capsys):
     assert lines[0].startswith("iteration    1  cost ")
     FMS(3, verbose=1).fit(complete)
     assert "FMS" in capsys.readouterr().err
+
+
+CLUSTERERS = [LRR(2), SSC(2), SSC(2, alpha_e=20.0), SSCOMP(2), LBF(2, 3, refine=2)]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("baseline", CLUSTERERS, ids=lambda each: type(each).__name__)
+def test_the_callback_of_a_clusterer_sees_and_ends_iterations(baseline, union):
+    baseline.set_params(random_state=0)
+    seen = []
+    whole = clone(baseline).fit(union, callback=seen.append)
+    assert seen == whole.history_
+    assert len(seen) > 1
+    assert whole.labels_.tobytes() == clone(baseline).fit(union).labels_.tobytes()
+    model = clone(baseline).fit(union, callback=lambda record: True)
+    assert (model.status_, model.converged_) == ("interrupted", False)
+    assert model.history_ == whole.history_[:1]
+    assert type(model.history_) is list
+    assert model.labels_.shape == (300,)
+
+
+@pytest.mark.parametrize("stage", ["candidates", "selection", "refinement"])
+def test_a_callback_ends_each_stage_of_lbf(stage, union):
+    model = LBF(2, 3, refine=5, random_state=0).fit(union, callback=lambda record: record["stage"] == stage)
+    assert model.status_ == "interrupted"
+    assert [record["stage"] for record in model.history_].count(stage) == 1
+    assert model.history_[-1]["stage"] == stage
+
+
+def test_a_clusterer_shows_its_iterations(union, capsys):
+    model = LBF(2, 3, verbose=2, random_state=0).fit(union)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(model.history_)
+    assert lines[0].startswith("iteration    1  candidates  size 6  growing ")
+    SSCOMP(2, verbose=1).fit(union)
+    assert "SSCOMP" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("baseline", [LRR(2), FMS(3)], ids=lambda each: type(each).__name__)
+def test_a_baseline_refuses_a_callback_that_is_none(baseline, complete):
+    with pytest.raises(InvalidInputError, match="callback=3 must be None or a function"):
+        baseline.fit(complete, callback=3)
+
+
+# ---- the imputer
+
+
+def test_the_callback_of_the_imputer_sees_the_search_and_the_fit(problem):
+    seen = []
+    watched = SubspaceImputer(random_state=0).fit(problem.data, callback=seen.append)
+    plain = SubspaceImputer(random_state=0).fit(problem.data)
+    assert_equal(seen, watched.history_)
+    assert_equal(watched.history_, plain.history_)
+    assert watched.components_.tobytes() == plain.components_.tobytes()
+    tried = [record["n_components"] for record in seen if record["stage"] == "search"]
+    assert tried == list(watched.scores_)
+    assert {record["stage"] for record in seen} == {"search", "stream", "polish"}
+
+
+def test_a_callback_ends_the_search_of_the_imputer_with_its_best_dimension(problem):
+    model = SubspaceImputer(random_state=0)
+    model.fit(problem.data, callback=lambda record: record.get("n_components") == 3)
+    assert (model.status_, model.n_components_) == ("interrupted", 3)
+    assert list(model.scores_) == [1, 2, 3]
+    assert np.isfinite(model.transform(problem.data)).all()
+
+
+def test_a_callback_ends_the_fit_of_the_imputer(problem):
+    model = SubspaceImputer(3, random_state=0).fit(problem.data, callback=lambda record: True)
+    assert (model.status_, len(model.history_)) == ("interrupted", 1)
+
+
+def test_the_imputer_shows_its_search_and_its_passes(problem, capsys):
+    model = SubspaceImputer(verbose=2, random_state=0).fit(problem.data)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(model.history_)
+    assert lines[0].startswith("search    n_components 1  score ")
+    assert lines[-1].startswith("pass ")
+    SubspaceImputer(verbose=1, random_state=0).fit(problem.data)
+    shown = capsys.readouterr().err
+    assert "SubspaceImputer: search" in shown
+    assert "SubspaceImputer: polish" in shown

@@ -173,8 +173,11 @@ def progress_bar(
 ) -> AbstractContextManager[Progress | None]:
     """Return a context whose value is what the core calls meanwhile, or None if nobody wants to see anything.
 
-    ``max_passes`` is None when it is not known in advance.
+    ``max_passes`` is None when it is not known in advance. A fit that another one makes gets the progress of that one
+    as its callback, and shows itself there.
     """
+    if isinstance(callback, Progress):
+        return nullcontext(callback)
     check_callback(callback)
     verbose = int(estimator.verbose)
     if not verbose and callback is None:

@@ -11,12 +11,13 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gasg21._algorithms import held_out
-from gasg21._data.parameters import n_threads, seed_of
+from gasg21._data.parameters import n_threads, progress_bar, seed_of
 from gasg21._data.samples import Array, Samples, TakesSamples, check_samples
 from gasg21._estimators.gasg21 import GASG21
 from gasg21._estimators.saving import Savable
 from gasg21._estimators.subspace import warn_of_unseen
 from gasg21._support.guarded import drafted, reads
+from gasg21._support.progress import PassCallback, Progress
 from gasg21.exceptions import ConvergenceWarning, InvalidInputError
 
 _CANDIDATES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 17, 20, 24, 29, 35, 42, 50)  # dimensions that "auto" tries
@@ -50,6 +51,8 @@ class SubspaceImputer(
         True fits an affine subspace, False one through the origin.
     max_passes, tol, on_bad, absent, random_state, n_jobs
         As in `GASG21`.
+    verbose : int
+        1 shows a progress bar. 2 prints a line for each dimension that "auto" tries, and for each pass of the fit.
 
     Attributes
     ----------
@@ -61,6 +64,11 @@ class SubspaceImputer(
         Its dimension.
     scores_ : dict
         The score of each dimension that "auto" has tried: 1 is perfect, 0 as good as the medians of the features.
+    history_ : list of dict
+        First a record of each dimension that "auto" has tried, with "stage", "n_components" and "score"; then those
+        of the passes of the fit, as in `GASG21`.
+    status_ : str
+        How the fit ended, as in `GASG21`.
     n_features_in_ : int
         Number of features.
 
@@ -88,6 +96,7 @@ class SubspaceImputer(
         absent: str = "missing",
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.n_components = n_components
         self.center = center
@@ -97,8 +106,9 @@ class SubspaceImputer(
         self.absent = absent
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
-    def fit(self, X: Any, y: None = None, mask: Any = None) -> SubspaceImputer:
+    def fit(self, X: Any, y: None = None, mask: Any = None, *, callback: PassCallback | None = None) -> SubspaceImputer:
         """Fit the subspace, and learn what to expect of its samples.
 
         Parameters
@@ -108,20 +118,31 @@ class SubspaceImputer(
         y : ignored
         mask : bool array of the shape of X, optional
             True = observed.
+        callback : callable, optional
+            Called with each record of `history_`, as soon as there is one. If it returns something true, the fit ends
+            there with ``status_ = "interrupted"``: with the best dimension so far, or with the subspace reached so far.
+
+        Returns
+        -------
+        self
         """
         with drafted(self) as draft:
-            draft._fit(X, mask)
+            draft._fit(X, mask, callback)
         return self
 
-    def _fit(self, X: Any, mask: Any) -> None:
+    def _fit(self, X: Any, mask: Any, callback: PassCallback | None) -> None:
         """Fit a draft."""
         samples = check_samples(self, X, mask, reset=True)
         seed = seed_of(self.random_state)
         self.scores_: dict[int, float] = {}
-        chosen = self.n_components
-        if isinstance(chosen, str) and chosen == "auto" and samples.n_samples >= _FEWEST:
-            chosen = self._choose(samples, seed)
-        self._model = self._fit_subspace(samples, chosen, seed)
+        self.history_: list[dict[str, Any]] = []
+        searching = isinstance(self.n_components, str) and self.n_components == "auto" and samples.n_samples >= _FEWEST
+        with progress_bar(self, samples.n_samples, None, callback) as progress:
+            chosen, best = self._choose(samples, seed, progress) if searching else (self.n_components, None)
+            self._model = best if best is not None else self._fit_subspace(samples, chosen, seed, progress)
+        self.status_ = "interrupted" if best is not None else self._model.status_
+        if best is None:
+            self.history_ += self._model.history_
         self.components_, self.mean_ = self._model.components_, self._model.mean_
         self.n_components_ = len(self.components_)
 
@@ -152,7 +173,7 @@ class SubspaceImputer(
         """Fit, and fill in the missing entries of the same samples."""
         return self.fit(X, y, mask=mask).transform(X, mask=mask)
 
-    def _fit_subspace(self, samples: Samples, d: int | float | str, seed: int) -> GASG21:
+    def _fit_subspace(self, samples: Samples, d: int | float | str, seed: int, progress: Progress | None) -> GASG21:
         model = GASG21(
             d,
             center=self.center,
@@ -166,27 +187,33 @@ class SubspaceImputer(
         with warnings.catch_warnings():
             # Shrinkage makes directions harmless that the data does not determine.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            model.fit(samples.data, mask=samples.mask)
+            model.fit(samples.data, mask=samples.mask, callback=progress)  # type: ignore[arg-type]
         return model
 
-    def _choose(self, samples: Samples, seed: int) -> int:
-        """Return the dimension that best predicts entries of samples that were not fitted."""
+    def _choose(self, samples: Samples, seed: int, progress: Progress | None) -> tuple[int, GASG21 | None]:
+        """Return the dimension that best predicts entries of samples that were not fitted.
+
+        If a callback ends the search, its best fit comes with it.
+        """
         held = np.random.default_rng(seed).permutation(samples.n_samples) < samples.n_samples // 4
         fitted, rest = _some(samples, ~held), _some(samples, held)
-        best = 1
+        best, model_of_best = 1, None
         for tried, d in enumerate(d for d in _CANDIDATES if d < samples.n_features):
             try:
-                model = self._fit_subspace(fitted, d, seed)
+                model = self._fit_subspace(fitted, d, seed, None if progress is None else progress.silent())
             except InvalidInputError:  # no sample observes more than d entries
                 if d == 1:
                     raise
                 break
             self.scores_[d] = held_out.score(model._current().subspace, rest, n_threads(self.n_jobs))
-            if 1 - self.scores_[d] < _GAIN * (1 - self.scores_[best]):
-                best = d
-            elif tried - _CANDIDATES.index(best) >= _PATIENCE:
+            if d == 1 or 1 - self.scores_[d] < _GAIN * (1 - self.scores_[best]):
+                best, model_of_best = d, model
+            self.history_.append({"stage": "search", "n_components": d, "score": self.scores_[d]})
+            if progress is not None and progress.on_pass(self.history_[-1]):
+                return best, model_of_best
+            if tried - _CANDIDATES.index(best) >= _PATIENCE:
                 break
-        return best
+        return best, None
 
 
 def _some(samples: Samples, rows: Array) -> Samples:

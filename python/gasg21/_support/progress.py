@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,10 @@ class Progress:
         if self._lines:
             print(f"{self._name}: {name}", flush=True)
 
+    def silent(self) -> Progress | None:
+        """Return what fits within this one call: they move the bar, but have no lines and no callback."""
+        return None if self._bar is None else Progress(self._name, self._n_samples, 1, None, self._bar)
+
     def on_pass(self, record: dict[str, Any]) -> bool:
         """Show one pass. Returns whether the callback wants to end the fit."""
         if self._bar is not None:
@@ -46,9 +51,12 @@ class Progress:
         return self._callback is not None and bool(self._callback(record))
 
     def _show(self, record: dict[str, Any]) -> None:
+        self._bar.set_description(f"{self._name}: {record['stage']}")
+        if "pass" not in record:  # a step that is no pass
+            self._bar.set_postfix_str(", ".join(_said(record)))
+            return
         if record["stage"] != "stream":  # batch work counts no vectors
             self._bar.update(self._n_samples)
-        self._bar.set_description(f"{self._name}: {record['stage']}")
         self._bar.set_postfix_str(f"pass {record['pass']}, moved {_largest(record['moved']):.1e} rad")
 
     def _pass(self) -> int:
@@ -56,7 +64,9 @@ class Progress:
 
 
 def line_of(record: dict[str, Any], seconds: float) -> str:
-    """Return one pass in words."""
+    """Return one pass, or one step of a search, in words."""
+    if "pass" not in record:
+        return "  ".join([f"{record['stage']:<8}", *_said(record), f"{seconds:.2f} s"])
     said = [f"pass {record['pass']:>3}  {record['stage']:<6}  moved {_largest(record['moved']):8.1e} rad"]
     if "median_residual" in record:
         said.append(f"median residual {record['median_residual']:7.1e}")
@@ -65,6 +75,11 @@ def line_of(record: dict[str, Any], seconds: float) -> str:
     if "members" in record:
         said.append(f"members {_few(record['members'])}")
     return "  ".join([*said, f"{seconds:.2f} s"])
+
+
+def _said(record: dict[str, Any]) -> list[str]:
+    """Return the numbers of a record with their names."""
+    return [f"{key} {value:.3g}" for key, value in record.items() if not isinstance(value, str)]
 
 
 def _largest(value: Any) -> float:
@@ -106,15 +121,34 @@ def watched_parts(
         yield advance, progress
 
 
+# ---- baselines
+
+
+_watching: ContextVar[PassCallback | None] = ContextVar("_watching", default=None)
+
+
+class History(list[dict[str, Any]]):
+    """One record per iteration of a baseline. `ended` says that a callback wants no more of them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._watch, self.ended = _watching.get(), False
+
+    def append(self, record: dict[str, Any]) -> None:
+        """Add a record, and show it."""
+        super().append(record)
+        self.ended = self._watch is not None and bool(self._watch(record))
+
+
 @contextmanager
-def watched_iterations(name: str, verbose: int, callback: PassCallback | None) -> Iterator[PassCallback]:
-    """Yield what a baseline calls with the record of each iteration; it returns whether a callback ends the fit."""
+def watched_iterations(name: str, verbose: int, callback: PassCallback | None) -> Iterator[None]:
+    """Show the records of each `History` that is made within; what the callback returns ends it."""
     began, bar, count = time.perf_counter(), None if verbose != 1 else _tqdm()(desc=name, unit="iteration"), 0
 
     def show(record: dict[str, Any]) -> bool:
         nonlocal count
         count += 1
-        said = "  ".join(f"{key} {value:.3g}" for key, value in record.items())
+        said = "  ".join([*([record["stage"]] if "stage" in record else []), *_said(record)])
         if bar is not None:
             bar.update(1)
             bar.set_postfix_str(said)
@@ -122,9 +156,11 @@ def watched_iterations(name: str, verbose: int, callback: PassCallback | None) -
             print(f"iteration {count:>4}  {said}  {time.perf_counter() - began:.2f} s", flush=True)
         return callback is not None and bool(callback(record))
 
+    token = _watching.set(show)
     try:
-        yield show
+        yield
     finally:
+        _watching.reset(token)
         if bar is not None:
             bar.close()
 

@@ -10,10 +10,11 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
 
-from gasg21._data.parameters import check_integer
+from gasg21._data.parameters import check_callback, check_integer
 from gasg21._data.samples import Array
 from gasg21._estimators.saving import Savable
 from gasg21._support.guarded import drafted
+from gasg21._support.progress import History, PassCallback, watched_iterations
 from gasg21.exceptions import ConvergenceWarning, InvalidInputError
 
 _LARGEST_ENTRY = 1e100  # sums of products of two squares do not overflow
@@ -30,15 +31,20 @@ class SubspaceClusterer(Savable, ClusterMixin, BaseEstimator):  # type: ignore[m
     labels_: Array
     n_iter_: int
     converged_: bool
+    status_: str
+    history_: list[dict[str, Any]]
 
-    def __init__(self, n_clusters: int, *, affine: bool, tol: float, max_iter: int, random_state: Any) -> None:
+    def __init__(
+        self, n_clusters: int, *, affine: bool, tol: float, max_iter: int, random_state: Any, verbose: int
+    ) -> None:
         self.n_clusters = n_clusters
         self.affine = affine
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
+        self.verbose = verbose
 
-    def fit(self: Self, X: Any, y: None = None) -> Self:
+    def fit(self: Self, X: Any, y: None = None, *, callback: PassCallback | None = None) -> Self:
         """Find the cluster of each sample.
 
         Parameters
@@ -47,24 +53,32 @@ class SubspaceClusterer(Savable, ClusterMixin, BaseEstimator):  # type: ignore[m
             Samples. X must be dense, complete and finite.
         y : None
             Ignored.
+        callback : callable, optional
+            Called with the record of each iteration, a dict as in `history_`. If it returns something true, the
+            iteration ends there, the samples are clustered by what it reached, and ``status_ = "interrupted"``.
 
         Returns
         -------
         self : object
             The fitted estimator.
         """
-        with drafted(self) as draft:
+        check_callback(callback)
+        with drafted(self) as draft, watched_iterations(type(self).__name__, int(self.verbose), callback):
             X = draft._check_data(X)
             n_clusters = check_integer("n_clusters", draft.n_clusters, 1, len(X), "n_samples = ")
-            draft.labels_, draft.n_iter_, draft.converged_ = draft._cluster(X, n_clusters)
-        if not draft.converged_:
+            history = History()
+            draft.labels_, draft.n_iter_, draft.converged_ = draft._cluster(X, n_clusters, history)
+            draft.history_ = list(history)
+            ended = "interrupted" if history.ended else "max_iter"
+            draft.status_ = "converged" if draft.converged_ else ended
+        if draft.status_ == "max_iter":
             name = type(self).__name__
             msg = f"{name} stopped after max_iter={self.max_iter} iterations, before it reached tol={self.tol}"
             warnings.warn(msg, ConvergenceWarning, stacklevel=2)
         return self
 
     @abstractmethod
-    def _cluster(self, X: Array, n_clusters: int) -> tuple[Array, int, bool]:
+    def _cluster(self, X: Array, n_clusters: int, history: History) -> tuple[Array, int, bool]:
         """Check the remaining parameters and cluster the samples.
 
         Parameters
@@ -73,6 +87,8 @@ class SubspaceClusterer(Savable, ClusterMixin, BaseEstimator):  # type: ignore[m
             Complete float64 samples.
         n_clusters : int
             Number of clusters.
+        history : History
+            Takes a record of each iteration. The iteration ends if ``history.ended`` says so.
 
         Returns
         -------

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
@@ -20,27 +19,11 @@ from gasg21._data.parameters import check_callback, check_components, check_inte
 from gasg21._data.samples import Array, Samples, check_samples
 from gasg21._estimators.subspace import SubspaceMixin
 from gasg21._support.guarded import drafted
-from gasg21._support.progress import PassCallback, watched_iterations
+from gasg21._support.progress import History, PassCallback, watched_iterations
 from gasg21.baselines._linear_algebra import completed_basis, scaled
 from gasg21.exceptions import ConvergenceWarning, InvalidInputError
 
 Self = TypeVar("Self", bound="SubspaceBaseline")
-
-
-_watching: ContextVar[PassCallback | None] = ContextVar("_watching", default=None)
-
-
-class History(list[dict[str, Any]]):
-    """One record per iteration of a solver. `ended` says that a callback wants no more of them."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._watch, self.ended = _watching.get(), False
-
-    def append(self, record: dict[str, Any]) -> None:
-        """Add a record, and show it."""
-        super().append(record)
-        self.ended = self._watch is not None and bool(self._watch(record))
 
 
 @dataclass
@@ -98,12 +81,8 @@ class SubspaceBaseline(SubspaceMixin):
             The fitted estimator.
         """
         check_callback(callback)
-        with drafted(self) as draft, watched_iterations(type(self).__name__, int(self.verbose), callback) as show:
-            token = _watching.set(show)
-            try:
-                rank = draft._fit(X, mask)
-            finally:
-                _watching.reset(token)
+        with drafted(self) as draft, watched_iterations(type(self).__name__, int(self.verbose), callback):
+            rank = draft._fit(X, mask)
         if draft.status_ != "interrupted" and not draft.converged_ and (msg := draft._convergence_message(rank)):
             warnings.warn(msg, ConvergenceWarning, stacklevel=2)
         return self

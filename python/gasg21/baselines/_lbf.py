@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gasg21._data.parameters import check_flag, check_integer, check_number, seed_of
 from gasg21._data.samples import Array
+from gasg21._support.progress import History
 from gasg21.baselines._base_clusterer import SubspaceClusterer
 from gasg21.exceptions import InvalidInputError
 
@@ -61,6 +62,8 @@ class LBF(SubspaceClusterer):
         Maximum number of passes. A pass tries to replace each flat once.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the candidates, the start and the order of replacement.
+    verbose : int, default=0
+        1 shows a progress bar, 2 prints a line for each iteration.
 
     Attributes
     ----------
@@ -79,7 +82,12 @@ class LBF(SubspaceClusterer):
     n_iter_ : int
         Number of passes.
     converged_ : bool
-        Whether the fit reached `tol`.
+        Whether the selection reached `tol`.
+    status_ : {"converged", "max_iter", "interrupted"}
+        How the fit ended.
+    history_ : list of dict
+        One record per iteration. "stage" is "candidates" (a "size" of the neighborhoods, and how many are
+        "growing" further), "selection" (a pass, with the "energy") or "refinement" (a round of K-flats).
 
     Notes
     -----
@@ -124,15 +132,18 @@ class LBF(SubspaceClusterer):
         tol: float = 0.0,
         max_iter: int = 5,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
-        super().__init__(n_clusters, affine=affine, tol=tol, max_iter=max_iter, random_state=random_state)
+        super().__init__(
+            n_clusters, affine=affine, tol=tol, max_iter=max_iter, random_state=random_state, verbose=verbose
+        )
         self.n_components = n_components
         self.n_candidates = n_candidates
         self.start = start
         self.step = step
         self.refine = refine
 
-    def _cluster(self, X: Array, n_clusters: int) -> tuple[Array, int, bool]:
+    def _cluster(self, X: Array, n_clusters: int, history: History) -> tuple[Array, int, bool]:
         d, Q, start, step = self._check_parameters(X, n_clusters)
         tol = check_number("tol", self.tol, 0)
         max_iter = check_integer("max_iter", self.max_iter, 1)
@@ -141,19 +152,22 @@ class LBF(SubspaceClusterer):
         rng = np.random.default_rng(seed_of(self.random_state))
 
         seeds = rng.choice(len(X), Q, replace=False)
-        means, components, self.neighborhood_sizes_ = _candidates(X, seeds, d, affine, start, step)
+        means, components, self.neighborhood_sizes_ = _candidates(X, seeds, d, affine, start, step, history)
         distances = _distances(X, means, components)
-        chosen, n_iter, converged = _choose(distances, n_clusters, rng, tol, max_iter)
+        chosen, n_iter, converged = _choose(distances, n_clusters, rng, tol, max_iter, history)
         self.means_, self.components_ = means[chosen], components[chosen]
         distances = distances[chosen]
         for _ in range(refine):
+            if history.ended:
+                break
             before = distances.argmin(axis=0)
             _fit_clusters(X, before, self.means_, self.components_, affine)
             distances = _distances(X, self.means_, self.components_)
+            history.append({"stage": "refinement", "energy": float(distances.min(axis=0).sum())})
             if np.array_equal(before, distances.argmin(axis=0)):
                 break
         self.energy_ = float(distances.min(axis=0).sum())
-        return distances.argmin(axis=0), n_iter, converged
+        return distances.argmin(axis=0), n_iter, converged and not history.ended
 
     def predict(self, X: Any) -> Array:
         """Return the index of the nearest flat of each sample.
@@ -189,7 +203,9 @@ class LBF(SubspaceClusterer):
         return d, Q, start, check_integer("step", self.step, 1)
 
 
-def _candidates(X: Array, seeds: Array, d: int, affine: bool, start: int, step: int) -> tuple[Array, Array, Array]:
+def _candidates(
+    X: Array, seeds: Array, d: int, affine: bool, start: int, step: int, history: History
+) -> tuple[Array, Array, Array]:
     """Fit a flat to the best neighborhood of each seed.
 
     Returns
@@ -203,14 +219,16 @@ def _candidates(X: Array, seeds: Array, d: int, affine: bool, start: int, step: 
     apart[np.arange(len(seeds)), seeds] = -1  # a seed is its own first neighbor, even if it has duplicates
     order = np.argsort(apart, axis=1, kind="stable")
     radius = np.take_along_axis(apart, order, axis=1)
-    sizes = _neighborhood_sizes(X, order, radius, d, affine, start, step)
+    sizes = _neighborhood_sizes(X, order, radius, d, affine, (start, step), history)
     flats = [_fit_flat(X[nearest[:size]], d, affine) for nearest, size in zip(order, sizes, strict=True)]
     return np.array([mean for mean, _ in flats]), np.array([directions for _, directions in flats]), sizes
 
 
-def _neighborhood_sizes(X: Array, order: Array, radius: Array, d: int, affine: bool, start: int, step: int) -> Array:
+def _neighborhood_sizes(
+    X: Array, order: Array, radius: Array, d: int, affine: bool, growth: tuple[int, int], history: History
+) -> Array:
     """Return the neighborhood size at the first minimum of beta, for each candidate."""
-    m, count = len(X), len(order)
+    m, count, (start, step) = len(X), len(order), growth
     sizes = np.full(count, start)
     least, before, last = np.full(count, np.inf), np.full(count, np.inf), np.full(count, np.inf)
     growing = np.arange(count)
@@ -222,7 +240,8 @@ def _neighborhood_sizes(X: Array, order: Array, radius: Array, d: int, affine: b
         found = (last[growing] <= before[growing]) & (last[growing] < now) & (k > 1)
         sizes[growing[found]] = size - step
         growing, now = growing[~found], now[~found]
-        if not len(growing):
+        history.append({"stage": "candidates", "size": size, "growing": len(growing)})
+        if history.ended or not len(growing):
             break
         better = now <= least[growing]
         sizes[growing[better]], least[growing[better]] = size, now[better]
@@ -280,7 +299,9 @@ def _distances(X: Array, means: Array, components: Array) -> Array:
     return out
 
 
-def _choose(distances: Array, K: int, rng: np.random.Generator, tol: float, max_iter: int) -> tuple[Array, int, bool]:
+def _choose(
+    distances: Array, K: int, rng: np.random.Generator, tol: float, max_iter: int, history: History
+) -> tuple[Array, int, bool]:
     """Select K candidates with a small energy, by replacing one at a time with the best candidate.
 
     Returns
@@ -295,6 +316,8 @@ def _choose(distances: Array, K: int, rng: np.random.Generator, tol: float, max_
     chosen = rng.choice(len(distances), K, replace=False)
     energy = distances[chosen].min(axis=0).sum()
     for iteration in range(1, max_iter + 1):
+        if history.ended:
+            return chosen, iteration - 1, False
         before = energy
         for k in rng.permutation(K):
             others = distances[np.delete(chosen, k)].min(axis=0, initial=np.inf)
@@ -302,6 +325,7 @@ def _choose(distances: Array, K: int, rng: np.random.Generator, tol: float, max_
             best = int(energies.argmin())
             if energies[best] < energy:
                 chosen[k], energy = best, energies[best]
+        history.append({"stage": "selection", "energy": float(energy)})
         if before - energy <= tol * before:
             return chosen, iteration, True
     return chosen, max_iter, False

@@ -10,6 +10,7 @@ from scipy.linalg import svd
 from gasg21._algorithms.spectral import spectral_labels
 from gasg21._data.parameters import check_flag, check_integer, check_number
 from gasg21._data.samples import Array
+from gasg21._support.progress import History
 from gasg21.baselines._base_clusterer import SubspaceClusterer
 from gasg21.baselines._linear_algebra import row_space, shrink_singular_values
 from gasg21.exceptions import InvalidInputError
@@ -57,6 +58,8 @@ class LRR(SubspaceClusterer):
         Maximum number of iterations. A few hundred are usual.
     random_state : int, RandomState, Generator or None, default=None
         Seed of k-means.
+    verbose : int, default=0
+        1 shows a progress bar, 2 prints a line for each iteration.
 
     Attributes
     ----------
@@ -76,6 +79,10 @@ class LRR(SubspaceClusterer):
         Number of iterations.
     converged_ : bool
         Whether the fit reached `tol`.
+    status_ : {"converged", "max_iter", "interrupted"}
+        How the fit ended.
+    history_ : list of dict
+        One record per iteration. "miss" and "split" are the largest entries of X - Z X - E and of Z - J.
 
     Notes
     -----
@@ -115,13 +122,16 @@ class LRR(SubspaceClusterer):
         tol: float = 1e-8,
         max_iter: int = 1_000_000,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
-        super().__init__(n_clusters, affine=affine, tol=tol, max_iter=max_iter, random_state=random_state)
+        super().__init__(
+            n_clusters, affine=affine, tol=tol, max_iter=max_iter, random_state=random_state, verbose=verbose
+        )
         self.lam = lam
         self.power = power
         self.growth = growth
 
-    def _cluster(self, X: Array, n_clusters: int) -> tuple[Array, int, bool]:
+    def _cluster(self, X: Array, n_clusters: int, history: History) -> tuple[Array, int, bool]:
         lam = check_number("lam", self.lam, 0, open_low=True)
         power = check_number("power", self.power, 0, open_low=True)
         growth = check_number("growth", self.growth, 1, open_low=True)
@@ -134,7 +144,7 @@ class LRR(SubspaceClusterer):
         if not len(s):
             msg = f"X of shape {X.shape} is zero everywhere; at least one entry must be nonzero"
             raise InvalidInputError(msg)
-        Z, E, Y, n_iter, converged = _represent(s, Q, lam, growth, tol, max_iter)
+        Z, E, Y, n_iter, converged = _represent(s, Q, lam, growth, tol, max_iter, history)
         self.coefficients_ = Z.T @ Q.T
         self.errors_ = (E.T @ W)[:, : X.shape[1]]
         self.duality_gap_ = _duality_gap(s, Q, Z, E, Y, lam)
@@ -144,7 +154,7 @@ class LRR(SubspaceClusterer):
 
 
 def _represent(
-    s: Array, Q: Array, lam: float, growth: float, tol: float, max_iter: int
+    s: Array, Q: Array, lam: float, growth: float, tol: float, max_iter: int, history: History
 ) -> tuple[Array, Array, Array, int, bool]:
     """Solve min |Z|_* + lam |E|_21 subject to S Q' = S Z + E, with S = diag(s), by inexact ALM.
 
@@ -171,8 +181,10 @@ def _represent(
         Z = (column * (X - E + Y1 / mu) + J - Y2 / mu) / (1 + column**2)
         E = shrink_columns(X - column * Z + Y1 / mu, lam / mu)
         miss, split = X - column * Z - E, Z - J
-        if max(np.abs(miss).max(), np.abs(split).max()) < bound:
-            return Z, E, Y1, iteration, True
+        history.append({"miss": float(np.abs(miss).max()), "split": float(np.abs(split).max())})
+        reached = max(history[-1].values()) < bound
+        if reached or history.ended:
+            return Z, E, Y1, iteration, reached
         Y1 += mu * miss
         Y2 += mu * split
         mu = min(growth * mu, _MU_MAX)

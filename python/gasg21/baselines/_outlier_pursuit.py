@@ -9,7 +9,8 @@ import numpy as np
 
 from gasg21._data.parameters import check_choice, check_number
 from gasg21._data.samples import Array
-from gasg21.baselines._base_subspace import History, IterativeSubspace, Solution
+from gasg21._support.progress import History
+from gasg21.baselines._base_subspace import IterativeSubspace, Solution
 from gasg21.baselines._linear_algebra import coordinates, partial_svd, shrink_singular_values, to_features
 
 # Usual constants of ADMM. On seven problems they needed between a third and a half of the iterations that 1, 1 and 10

@@ -10,7 +10,8 @@ import scipy.sparse.linalg
 
 from gasg21._data.parameters import check_flag, check_number
 from gasg21._data.samples import Array
-from gasg21.baselines._base_subspace import History, IterativeSubspace, Solution
+from gasg21._support.progress import History
+from gasg21.baselines._base_subspace import IterativeSubspace, Solution
 from gasg21.baselines._linear_algebra import coordinates, to_features, unit_rows
 
 

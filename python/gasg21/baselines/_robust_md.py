@@ -10,8 +10,9 @@ import scipy.linalg
 from gasg21._data.parameters import check_components, check_number, seed_of
 from gasg21._data.samples import Array
 from gasg21._support.guarded import drafted
+from gasg21._support.progress import History
 from gasg21._support.trees import store
-from gasg21.baselines._base_subspace import History, IterativeSubspace, Solution
+from gasg21.baselines._base_subspace import IterativeSubspace, Solution
 from gasg21.baselines._linear_algebra import largest_angle, unit_rows
 from gasg21.exceptions import InvalidInputError, ModelFormatError
 

@@ -10,6 +10,7 @@ from scipy.linalg import svd
 from gasg21._algorithms.spectral import spectral_labels
 from gasg21._data.parameters import check_flag, check_integer, check_number
 from gasg21._data.samples import Array
+from gasg21._support.progress import History
 from gasg21.baselines._base_clusterer import SubspaceClusterer
 from gasg21.exceptions import InvalidInputError
 
@@ -60,6 +61,8 @@ class SSC(SubspaceClusterer):
         Maximum number of iterations.
     random_state : int, RandomState, Generator or None, default=None
         Seed of k-means.
+    verbose : int, default=0
+        1 shows a progress bar, 2 prints a line for each iteration.
 
     Attributes
     ----------
@@ -79,6 +82,10 @@ class SSC(SubspaceClusterer):
         Number of iterations.
     converged_ : bool
         Whether the fit reached `tol`.
+    status_ : {"converged", "max_iter", "interrupted"}
+        How the fit ended.
+    history_ : list of dict
+        One record per iteration. "gap" is what `tol` bounds.
 
     Notes
     -----
@@ -121,14 +128,17 @@ class SSC(SubspaceClusterer):
         tol: float = 2e-4,
         max_iter: int = 200,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
-        super().__init__(n_clusters, affine=affine, tol=tol, max_iter=max_iter, random_state=random_state)
+        super().__init__(
+            n_clusters, affine=affine, tol=tol, max_iter=max_iter, random_state=random_state, verbose=verbose
+        )
         self.n_components = n_components
         self.alpha = alpha
         self.alpha_e = alpha_e
         self.keep = keep
 
-    def _cluster(self, X: Array, n_clusters: int) -> tuple[Array, int, bool]:
+    def _cluster(self, X: Array, n_clusters: int, history: History) -> tuple[Array, int, bool]:
         alpha = check_number("alpha", self.alpha, 1, open_low=True)
         affine = check_flag("affine", self.affine)
         keep = check_number("keep", self.keep, 0, 1, open_low=True)
@@ -142,13 +152,13 @@ class SSC(SubspaceClusterer):
         largest = _largest_useful_penalty(X)
         if self.alpha_e is None:
             self.weight_ = alpha / largest
-            C, n_iter, converged = _represent(X, self.weight_, alpha, affine, tol, max_iter)
+            C, n_iter, converged = _represent(X, self.weight_, alpha, affine, tol, max_iter, history)
             E = X - C @ X
         else:
             alpha_e = check_number("alpha_e", self.alpha_e, 1, open_low=True)
             self.weight_ = alpha_e / np.partition(np.abs(X).sum(axis=1), -2)[-2]
             penalties = (alpha / largest, alpha)
-            C, E, n_iter, converged = _represent_corrupted(X, self.weight_, penalties, affine, tol, max_iter)
+            C, E, n_iter, converged = _represent_corrupted(X, self.weight_, penalties, affine, tol, max_iter, history)
         self.coefficients_, self.errors_ = C, E
         self.affinity_ = _affinity(C, keep)
         labels = spectral_labels(self.affinity_, n_clusters, self.random_state)
@@ -166,7 +176,9 @@ def _largest_useful_penalty(X: Array) -> float:
     return float(largest[largest > 0].min())
 
 
-def _represent(X: Array, weight: float, rho: float, affine: bool, tol: float, max_iter: int) -> tuple[Array, int, bool]:
+def _represent(
+    X: Array, weight: float, rho: float, affine: bool, tol: float, max_iter: int, history: History
+) -> tuple[Array, int, bool]:
     """Solve min |C|_1 + weight/2 |X - C X|^2 with diag(C) = 0, by the ADMM of the paper, transposed.
 
     The step A = argmin of weight/2 |X - A X|^2 + rho/2 |A - C + D/rho|^2 + rho/2 |A 1 - 1 + e/rho|^2 needs the
@@ -203,13 +215,14 @@ def _represent(X: Array, weight: float, rho: float, affine: bool, tol: float, ma
             surplus = A.sum(axis=1, keepdims=True) - 1
             e += rho * surplus
             gap = max(gap, np.abs(surplus).max())
-        if gap <= tol:
-            return C, iteration, True
+        history.append({"gap": float(gap)})
+        if gap <= tol or history.ended:
+            return C, iteration, bool(gap <= tol)
     return C, max_iter, False
 
 
 def _represent_corrupted(
-    X: Array, weight: float, penalties: tuple[float, float], affine: bool, tol: float, max_iter: int
+    X: Array, weight: float, penalties: tuple[float, float], affine: bool, tol: float, max_iter: int, history: History
 ) -> tuple[Array, Array, int, bool]:
     """Solve min |C|_1 + weight |E|_1 with X = C X + E and diag(C) = 0, by the ADMM of the authors, transposed.
 
@@ -250,8 +263,9 @@ def _represent_corrupted(
             surplus = A.sum(axis=1, keepdims=True) - 1
             e += rho * surplus
             gap = max(gap, np.abs(surplus).max())
-        if gap <= tol:
-            return C, F / weight, iteration, True
+        history.append({"gap": float(gap)})
+        if gap <= tol or history.ended:
+            return C, F / weight, iteration, bool(gap <= tol)
     return C, F / weight, max_iter, False
 
 

@@ -10,6 +10,7 @@ from gasg21._algorithms.principal import unit_rows
 from gasg21._algorithms.spectral import spectral_labels
 from gasg21._data.parameters import check_integer, check_number
 from gasg21._data.samples import Array
+from gasg21._support.progress import History
 from gasg21.baselines._base_clusterer import SubspaceClusterer
 
 
@@ -34,6 +35,8 @@ class SSCOMP(SubspaceClusterer):
         A sample is explained if its residual, of unit length in the beginning, is at most this.
     random_state : int, RandomState, Generator or None, default=None
         Seed of k-means.
+    verbose : int, default=0
+        1 shows a progress bar, 2 prints a line for each iteration.
 
     Attributes
     ----------
@@ -48,7 +51,11 @@ class SSCOMP(SubspaceClusterer):
     n_iter_ : int
         Number of steps of the pursuit, at most `n_nonzero`.
     converged_ : bool
-        True: a pursuit always ends.
+        True, unless a callback ended the fit: a pursuit always ends.
+    status_ : {"converged", "interrupted"}
+        How the fit ended.
+    history_ : list of dict
+        One record per step: "unexplained" samples, and the largest length of what is left of one, "residual".
 
     Notes
     -----
@@ -73,22 +80,31 @@ class SSCOMP(SubspaceClusterer):
     coefficients_: Array
     affinity_: Array
 
-    def __init__(self, n_clusters: int = 2, *, n_nonzero: int = 5, tol: float = 1e-3, random_state: Any = None) -> None:
+    def __init__(
+        self,
+        n_clusters: int = 2,
+        *,
+        n_nonzero: int = 5,
+        tol: float = 1e-3,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_clusters = n_clusters
         self.n_nonzero = n_nonzero
         self.tol = tol
         self.random_state = random_state
+        self.verbose = verbose
 
-    def _cluster(self, X: Array, n_clusters: int) -> tuple[Array, int, bool]:
+    def _cluster(self, X: Array, n_clusters: int, history: History) -> tuple[Array, int, bool]:
         most = check_integer("n_nonzero", self.n_nonzero, 1)
         tol = check_number("tol", self.tol, 0, open_low=True)
-        C, n_iter = _pursue(unit_rows(X), min(most, len(X) - 1), tol)
+        C, n_iter = _pursue(unit_rows(X), min(most, len(X) - 1), tol, history)
         size = np.abs(C)
         self.coefficients_, self.affinity_ = C, size + size.T
-        return spectral_labels(self.affinity_, n_clusters, self.random_state), n_iter, True
+        return spectral_labels(self.affinity_, n_clusters, self.random_state), n_iter, not history.ended
 
 
-def _pursue(A: Array, most: int, tol: float) -> tuple[Array, int]:
+def _pursue(A: Array, most: int, tol: float, history: History) -> tuple[Array, int]:
     """Return coefficients (m, m) that explain unit rows by at most so many others, and the number of steps."""
     m = len(A)
     gram = A @ A.T
@@ -111,8 +127,10 @@ def _pursue(A: Array, most: int, tol: float) -> tuple[Array, int]:
         np.put_along_axis(part := C[active], chosen, weights, axis=1)
         C[active] = part
         left[active] = A[active] - np.einsum("js,jsn->jn", weights, A[chosen])
-        going = np.linalg.norm(left[active], axis=1) > tol
+        lengths = np.linalg.norm(left[active], axis=1)
+        going = lengths > tol
         chosen, active = chosen[going], active[going]
-        if not len(active):
+        history.append({"unexplained": len(active), "residual": float(lengths.max())})
+        if history.ended or not len(active):
             return C, step + 1
     return C, most

@@ -9,7 +9,8 @@ import scipy.linalg
 
 from gasg21._data.parameters import check_number
 from gasg21._data.samples import Array
-from gasg21.baselines._base_subspace import History, IterativeSubspace, Solution
+from gasg21._support.progress import History
+from gasg21.baselines._base_subspace import IterativeSubspace, Solution
 from gasg21.baselines._linear_algebra import row_space, unit_rows
 from gasg21.exceptions import InvalidInputError
 
