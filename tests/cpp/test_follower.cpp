@@ -85,22 +85,23 @@ TEST_CASE("a subspace that comes back after a time of outliers alone is taken up
 }
 
 TEST_CASE("each vector many times in a row: the stream converges by replay, and not without") {
-  for (const uword replay : {uword(64), uword(0)}) {
-    Source from = source(60, 4, 0.2, 7);
-    Tracker<double> tracker(60, 4, AdaptiveStep{}, 8);
-    Following following;
-    following.replay = replay;
-    tracker.follow(following);
-    for (int i = 0; i < 1000; ++i) {
-      const arma::vec x = from.next();
-      for (int again = 0; again < 25; ++again) tracker.update(x);
+  // Without replay the end of a single stream depends on the last bits: its step is far too long.
+  arma::vec with(21), without(21);
+  for (uword seed = 0; seed < with.n_elem; ++seed)
+    for (const uword replay : {uword(64), uword(0)}) {
+      Source from = source(60, 4, 0.2, 100 + seed);
+      Tracker<double> tracker(60, 4, AdaptiveStep{}, 200 + seed);
+      Following following;
+      following.replay = replay;
+      tracker.follow(following);
+      for (int i = 0; i < 1000; ++i) {
+        const arma::vec x = from.next();
+        for (int again = 0; again < 25; ++again) tracker.update(x);
+      }
+      (replay > 0 ? with : without)[seed] = largest_angle(tracker.basis(), from.U);
     }
-    const double angle = largest_angle(tracker.basis(), from.U);
-    if (replay > 0)
-      CHECK(angle < 1e-6);
-    else
-      CHECK(angle > 0.1);
-  }
+  CHECK(with.max() < 1e-6);
+  CHECK(arma::median(without) > 1e-3);
 }
 
 TEST_CASE("the paper's algorithm is watched, and not changed by it") {
