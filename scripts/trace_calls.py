@@ -40,7 +40,7 @@ LIMITS = {
     "GASG21.fit": Limit(files=5, calls=12),
     "KGASG21.fit": Limit(files=17, calls=40),
     "partial_fit, one row": Limit(files=2, calls=1),
-    "predict": Limit(files=5),  # one for a BlockSource in place of X
+    "predict": Limit(files=6),  # one for a BlockSource in place of X, one for a single row
 }
 
 

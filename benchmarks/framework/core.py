@@ -38,6 +38,7 @@ __all__ = [
     "n_threads",
     "orthonormality_error",
     "polish_pass",
+    "row_functions",
     "stream",
     "stream_of",
     "stream_starter",
@@ -174,6 +175,17 @@ def following_stream(X: np.ndarray, d: int, seed: int, *, follow: bool) -> Strea
 def stream_of(model: Any) -> Stream:
     """Return the stream inside an estimator that ``partial_fit`` has started."""
     return Stream(model._tracker)
+
+
+def row_functions(model: Any) -> dict[str, Callable[[np.ndarray], Any]]:
+    """Return the compiled functions behind the methods that read one row."""
+    subspace = model._current().subspace
+    return {
+        "predict": lambda row: subspace.row_decision(row, None),
+        "transform": lambda row: subspace.row_weights(row, None),
+        "score_samples": lambda row: subspace.row_residual(row, None, False),
+        "complete": lambda row: subspace.row_completed(row, None),
+    }
 
 
 def polish_pass(components: np.ndarray, X: np.ndarray, threads: int) -> Callable[[], None]:

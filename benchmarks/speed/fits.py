@@ -151,6 +151,53 @@ def one_vector(run: Run) -> None:
             run.goals.at_most(text, 1e6 * (single - kernel), 2, " us")
 
 
+def one_row(run: Run) -> None:
+    """Show what reading one row costs beyond the compiled fit, and one vector in other forms beyond a plain one."""
+    import pandas as pd
+
+    print("\nmicroseconds per row: a method of GASG21, and the compiled function behind it; the least of the means")
+    for n, d in ((2000, 5), (200, 5), (100, 3)):
+        problem = make_low_rank(
+            *(500, n, d), outlier_fraction=0.3, observed_fraction=0.9, noise=1e-2, random_state=SEED + 7
+        )
+        model = GASG21(d, random_state=0).fit(problem.data)
+        rows = [problem.data[i : i + 1].copy() for i in range(200)]
+        for name, compiled in core.row_functions(model).items():
+            method = getattr(model, name)
+            calls = {name: method, "compiled": compiled}
+            times = each_row(calls, rows, 3 if run.quick else 10)
+            text = f"({n}, {d}) {name} {1e6 * times[name]:.2f}, compiled {1e6 * times['compiled']:.2f}: difference"
+            run.goals.at_most(text, 1e6 * (times[name] - times["compiled"]), 10, " us")
+        table = pd.DataFrame(problem.data, columns=[f"x{i}" for i in range(n)])
+        masks = [~np.isnan(row) for row in rows]
+        plain, numeric, centred, named = (
+            GASG21(d, random_state=0, **parameters).partial_fit(data)
+            for parameters, data in (({}, problem.data), ({"contamination": 0.3}, problem.data), ({"center": True}, problem.data), ({}, table))
+        )
+        calls = {
+            "plain": lambda i, fit=plain.partial_fit, rows=rows: fit(rows[i]),
+            "mask=": lambda i, fit=plain.partial_fit, rows=rows, masks=masks: fit(rows[i], mask=masks[i]),
+            "contamination=0.3": lambda i, fit=numeric.partial_fit, rows=rows: fit(rows[i]),
+            "center=True": lambda i, fit=centred.partial_fit, rows=rows: fit(rows[i]),
+            "row of a table": lambda i, fit=named.partial_fit, rows=[table[i : i + 1] for i in range(200)]: fit(rows[i]),
+        }
+        times = each_row(calls, list(range(200)), 3 if run.quick else 10)
+        for name in list(calls)[1:]:
+            text = f"({n}, {d}) partial_fit, {name} {1e6 * times[name]:.2f}, plain {1e6 * times['plain']:.2f}: difference"
+            most = 60 if name == "row of a table" else 5
+            run.goals.at_most(text, 1e6 * (times[name] - times["plain"]), most, " us")
+
+
+def each_row(calls: dict[str, Callable[[Any], Any]], rows: list[Any], repeats: int) -> dict[str, float]:
+    """Return the seconds of each call per row, interleaved."""
+    times = dict.fromkeys(calls, np.inf)
+    for _ in range(repeats):
+        for name, call in calls.items():
+            seconds, _ = least(lambda call=call: [call(row) for row in rows], 1, time.thread_time)
+            times[name] = min(times[name], seconds / len(rows))
+    return times
+
+
 def one_and_all(
     calls: dict[str, Callable[[np.ndarray], Any]], update: Callable[[np.ndarray], Any], X: np.ndarray, repeats: int
 ) -> tuple[float, dict[str, float]]:
@@ -221,4 +268,4 @@ def prepare(run: Run) -> None:
     print(f"one thread unless stated otherwise; instruction set: {core.instruction_set()}")
 
 
-PARTS = parts(clean, outliers, paper_time, following, one_vector, precision, threads)
+PARTS = parts(clean, outliers, paper_time, following, one_vector, one_row, precision, threads)

@@ -5,6 +5,7 @@
 
 #include <gasg21/fit/projector.hpp>
 #include <limits>
+#include <utility>
 
 #include "any_rule.hpp"
 #include "array_view.hpp"
@@ -12,6 +13,7 @@
 #include "lift.hpp"
 #include "module.hpp"
 #include "out_of_memory.hpp"
+#include "plain_row.hpp"
 #include "py_subspace.hpp"
 #include "saved.hpp"
 #include "watch.hpp"
@@ -64,10 +66,10 @@ Fitted fits_of(PySubspace<T>& self, const py::object& samples, const py::object&
 }
 
 template <class T>
-py::array_t<double> margins_of(PySubspace<T>& self, const py::object& samples,
-                               const py::object& mask, unsigned n_threads) {
+py::array_t<double> decision_of(PySubspace<T>& self, const py::object& samples,
+                                const py::object& mask, unsigned n_threads) {
   const Subspace<T>& subspace = self.get();
-  return to_column_array(subspace.margins(fits_of(self, samples, mask, n_threads)));
+  return to_column_array(subspace.decision_function(fits_of(self, samples, mask, n_threads)));
 }
 
 template <class T>
@@ -75,6 +77,68 @@ py::array_t<double> distances_of(PySubspace<T>& self, const py::object& samples,
                                  const py::object& mask, unsigned n_threads) {
   const Subspace<T>& subspace = self.get();
   return to_components(subspace.distances(fits_of(self, samples, mask, n_threads)));
+}
+
+/// Calls work(reader, row) for one plain row and returns a (1, columns) array, or a (1,) one
+/// without columns, that `work` writes to. None if the row is not plain, or work returns false, or
+/// the work is long: it keeps the GIL, so that nobody resizes the row meanwhile.
+template <class T, class Out, class Work>
+py::object answer_row(PySubspace<T>& self, const py::handle& row, const py::handle& mask,
+                      uword columns, Work&& work) {
+  constexpr uword most = 1'000'000;  // entries of the basis: some 200 us
+  if (self.basis().n_elem > most) return py::none();
+  self.get();
+  const auto plain = as_plain_row<T>(row, mask, self.n_features());
+  if (!plain) return py::none();
+  auto out = columns > 0 ? py::array_t<Out>({py::ssize_t(1), py::ssize_t(columns)})
+                         : py::array_t<Out>(py::ssize_t(1));
+  Out* to = out.mutable_data();
+  const auto with = [&](RowReader<T>& reader) { return work(reader, *plain, to); };
+  if (!self.with_row_reader(with)) return py::none();
+  return std::move(out);
+}
+
+template <class T>
+py::object row_residual(PySubspace<T>& self, const py::handle& row, const py::handle& mask,
+                        bool telling) {
+  return answer_row<T, T>(self, row, mask, 0, [&](auto& reader, const auto& sample, T* to) {
+    *to = reader.residual(sample, telling);
+    return true;
+  });
+}
+
+template <class T>
+py::object row_weights(PySubspace<T>& self, const py::handle& row, const py::handle& mask) {
+  return answer_row<T, T>(self, row, mask, self.n_components(),
+                          [](auto& reader, const auto& sample, T* to) {
+                            reader.weights(sample, to);
+                            return true;
+                          });
+}
+
+template <class T>
+py::object row_decision(PySubspace<T>& self, const py::handle& row, const py::handle& mask) {
+  return answer_row<T, double>(self, row, mask, 0,
+                               [](auto& reader, const auto& sample, double* to) {
+                                 *to = reader.decision(sample);
+                                 return true;
+                               });
+}
+
+template <class T>
+py::object row_distances(PySubspace<T>& self, const py::handle& row, const py::handle& mask) {
+  return answer_row<T, double>(self, row, mask, 2,
+                               [](auto& reader, const auto& sample, double* to) {
+                                 reader.distances(sample, to);
+                                 return true;
+                               });
+}
+
+template <class T>
+py::object row_completed(PySubspace<T>& self, const py::handle& row, const py::handle& mask) {
+  return answer_row<T, T>(
+      self, row, mask, self.n_features(),
+      [](auto& reader, const auto& sample, T* to) { return reader.complete(sample, to); });
 }
 
 template <class T>
@@ -113,12 +177,23 @@ void bind_subspace_in(py::module_& m, const char* name) {
                                  [](Class& self) { return self.get().decision().exact > 0; })
           .def_property_readonly("prior", [](Class& self) { return to_tuple(self.get().prior()); })
           .def_property_readonly("range", [](Class& self) { return to_tuple(self.get().range()); })
-          .def("margins", &margins_of<T>, py::arg("samples"), py::arg("mask"), py::arg("n_threads"),
-               "Below 0 for outliers, NaN for samples that say nothing.")
+          .def("decision_function", &decision_of<T>, py::arg("samples"), py::arg("mask"),
+               py::arg("n_threads"), "Below 0 for outliers, NaN for samples that say nothing.")
           .def("distances", &distances_of<T>, py::arg("samples"), py::arg("mask"),
                py::arg("n_threads"),
                "(m, 2): from the centre of the inliers within the subspace, and from the "
-               "subspace."));
+               "subspace.")
+          .def("row_residual", &row_residual<T>, py::arg("row"), py::arg("mask"),
+               py::arg("telling"), "As `residuals`; None if the row is not plain.")
+          .def("row_weights", &row_weights<T>, py::arg("row"), py::arg("mask"),
+               "As `transform` by least squares; None if the row is not plain.")
+          .def("row_decision", &row_decision<T>, py::arg("row"), py::arg("mask"),
+               "As `decision_function`; None if the row is not plain.")
+          .def("row_distances", &row_distances<T>, py::arg("row"), py::arg("mask"),
+               "As `distances`; None if the row is not plain.")
+          .def("row_completed", &row_completed<T>, py::arg("row"), py::arg("mask"),
+               "The row with its missing entries filled in; None if it is not plain, has no "
+               "observed entry, or the fit has never observed some of the features."));
 }
 
 }  // namespace

@@ -44,10 +44,9 @@ void bind_tracker_in(py::module_& m, const char* name) {
                py::arg("order") = py::none(), py::arg("progress") = py::none(),
                "Update with each sample: an array (m, n), borrowed, or (data, indices, indptr).")
           .def(
-              "consume_row", &Class::consume_row, py::arg("row"),
+              "consume_row", &Class::consume_row, py::arg("row"), py::arg("mask") = py::none(),
               "Update with a plain (n,) or (1, n) array and return its residual; None if it is not "
-              "one, or "
-              "holds an infinity: then nothing has changed.")
+              "one, or holds an infinity: then nothing has changed.")
           .def_property_readonly("rule", [](Class& self) { return self.step().rule; })
           .def("permutation", &Class::permutation, py::arg("count"),
                "The next random order of `count` samples.")

@@ -6,6 +6,7 @@
 #include <pybind11/pybind11.h>
 
 #include <atomic>
+#include <gasg21/inliers/row_reader.hpp>
 #include <gasg21/inliers/subspace.hpp>
 #include <gasg21/saving/streams.hpp>
 #include <memory>
@@ -28,7 +29,10 @@ class PySubspace {
   uword n_features() const { return lift_ ? lift_->centre.n_elem : U_.n_rows; }
   uword n_components() const { return U_.n_cols - (lift_ ? lift_->n_appended() : 0); }
 
-  ~PySubspace() { delete made_.load(); }
+  ~PySubspace() {
+    delete rows_.load();
+    delete made_.load();
+  }
   PySubspace(const PySubspace&) = delete;
   PySubspace& operator=(const PySubspace&) = delete;
 
@@ -41,6 +45,17 @@ class PySubspace {
     const Subspace<T>* first = nullptr;
     if (made_.compare_exchange_strong(first, own.get())) return *own.release();
     return *first;
+  }
+
+  /// Calls work(reader), after `get`. The reader is kept for the next call; a second
+  /// thread makes its own. Without a lock, as above.
+  template <class Work>
+  bool with_row_reader(Work&& work) {
+    std::unique_ptr<RowReader<T>> reader(rows_.exchange(nullptr));
+    if (!reader) reader = std::make_unique<RowReader<T>>(*made_.load(std::memory_order_acquire));
+    const bool answered = work(*reader);
+    delete rows_.exchange(reader.release());
+    return answered;
   }
 
   saving::Struct fields() const {
@@ -94,6 +109,7 @@ class PySubspace {
   Evidence evidence_;
   FitKind kind_;
   std::atomic<const Subspace<T>*> made_{nullptr};
+  std::atomic<RowReader<T>*> rows_{nullptr};
 };
 
 }  // namespace gasg21::bindings

@@ -16,7 +16,7 @@
 #include "any_rule.hpp"
 #include "array_view.hpp"
 #include "counters.hpp"
-#include "infinite.hpp"
+#include "plain_row.hpp"
 #include "prior.hpp"
 #include "py_subspace.hpp"
 #include "saved.hpp"
@@ -60,20 +60,14 @@ class PyTracker {
     return residuals;
   }
 
-  /// The short path for one vector: a plain (n,) or (1, n) array without infinities. Returns its
-  /// residual before the update, NaN if it was skipped. Returns None for everything else and
-  /// changes nothing; the caller then validates.
-  py::object consume_row(const py::handle& row) {
-    if (Py_TYPE(row.ptr()) != py::detail::npy_api::get().PyArray_Type_) return py::none();
-    const auto a = py::reinterpret_borrow<py::array>(row);
-    constexpr int plain = py::array::c_style | py::detail::npy_api::NPY_ARRAY_ALIGNED_;
-    if (!py::isinstance<py::array_t<T>>(a) || (a.flags() & plain) != plain || !is_row(a))
-      return py::none();
-    const T* values = static_cast<const T*>(a.data());
-    if (first_infinite(values, nullptr, core_.n_features()) < core_.n_features()) return py::none();
+  /// The short path for one plain vector. Returns its residual before the update, NaN if it was
+  /// skipped. Returns None for everything else and changes nothing; the caller then validates.
+  py::object consume_row(const py::handle& row, const py::handle& mask) {
+    const auto plain = as_plain_row<T>(row, mask, core_.n_features());
+    if (!plain) return py::none();
     return py::float_(alone([&](Core& core) {
-      note_unseen(DenseSample<T>{values, nullptr, nullptr, core.lift().get()});
-      const double residual = core.update(DenseSample<T>{values}).residual;
+      note_unseen(DenseSample<T>{plain->values, plain->mask, nullptr, core.lift().get()});
+      const double residual = core.update(*plain).residual;
       note_seen();
       return residual;
     }));
@@ -160,11 +154,6 @@ class PyTracker {
   }
 
  private:
-  bool is_row(const py::array& a) const {
-    const bool one = a.ndim() == 1 || (a.ndim() == 2 && a.shape(0) == 1);
-    return one && uword(a.shape(a.ndim() - 1)) == core_.n_features();
-  }
-
   /// Runs with the lock and without the GIL. Never takes the lock while it holds the GIL: a running
   /// `consume` holds the lock and takes the GIL now and then.
   template <class Work>

@@ -1,6 +1,7 @@
 """`partial_fit` with one vector: the short way that it takes, and that nobody can tell it from the long one."""
 
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from gasg21 import GASG21, GRASTA, GROUSE, _core
-from gasg21.exceptions import InvalidInputError
+from gasg21.exceptions import DataQualityWarning, InvalidInputError
 
 PLAIN = [GASG21(3, random_state=0), GROUSE(3, random_state=0), GRASTA(3, random_state=0)]
 
@@ -152,6 +153,72 @@ def test_what_is_published_when_read_is_listed(rng):
     assert {"components_", "n_iter_", "offset_"} <= set(dir(model))
 
 
+# ---- one vector with a mask, with a contamination, from a table
+
+
+@pytest.mark.parametrize("parameters", [{}, {"contamination": 0.3}, {"center": True}], ids=str)
+def test_one_vector_with_a_mask_takes_the_short_way(parameters, problem, monkeypatch):
+    whole, model = (GASG21(3, random_state=0, **parameters).partial_fit(problem.data[:200]) for _ in range(2))
+    mask = ~np.isnan(problem.data)
+    X = np.where(mask, problem.data, 7.0)
+    X[250, 3] = np.where(mask[250, 3], X[250, 3], np.inf)  # what is not observed may be anything
+    whole.partial_fit(X[200:], mask=mask[200:])
+    monkeypatch.setattr("gasg21._estimators.streaming.check_samples", refuse)
+    for row, observed in zip(X[200:], mask[200:], strict=True):
+        model.partial_fit(row[None], mask=observed[None])
+    np.testing.assert_equal(state(model), state(whole))
+
+
+def test_masks_that_are_not_plain_are_validated(problem):
+    model = GASG21(3, random_state=0).partial_fit(problem.data)
+    x, mask = np.nan_to_num(problem.data[:1]), ~np.isnan(problem.data[:1])
+    before = state(model)
+    for bad in (np.zeros_like(mask), mask[:, :59], mask[0], mask.astype(int)):
+        with pytest.raises(InvalidInputError, match="mask"):
+            model.partial_fit(x, mask=bad)
+    np.testing.assert_equal(state(model), before)
+    expected = GASG21(3, random_state=0).partial_fit(problem.data).partial_fit(x, mask=mask)
+    np.testing.assert_equal(state(model.partial_fit(x, mask=np.asfortranarray(mask))), state(expected))
+
+
+def test_rows_of_a_table_take_the_short_way(problem, monkeypatch):
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame(problem.data).rename(columns="x{}".format)
+    whole, model, series = (GASG21(3, random_state=0).partial_fit(table[:200]) for _ in range(3))
+    other = table.copy()
+    other.columns = list(table.columns)  # the same names in another object
+    whole.partial_fit(table[200:])
+    monkeypatch.setattr("gasg21._estimators.streaming.check_samples", refuse)
+    for i in range(200, len(table)):
+        model.partial_fit((table if i % 2 else other)[i : i + 1])
+        series.partial_fit(table.iloc[i])
+    np.testing.assert_equal(state(model), state(whole))
+    np.testing.assert_equal(state(series), state(whole))
+
+
+def test_a_table_with_other_names_is_refused(problem):
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame(problem.data).rename(columns="x{}".format)
+    model = GASG21(3, random_state=0).fit(table).partial_fit(table[:1])
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.partial_fit(table[table.columns[::-1]][:1])
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(table.rename(columns={"x3": "other"})[:1])
+    with pytest.raises(ValueError, match="'x7'"):
+        model.predict(table.assign(x7="text")[:1])
+    expected = model.transform(table)
+    np.testing.assert_array_equal(model.transform(table[5:6]), expected[5:6])
+    np.testing.assert_array_equal(model.transform(table.astype(object)), expected)
+
+
+# ---- one vector to read
+
+
+def refuse(*_, **__):
+    msg = "validation was called"
+    raise AssertionError(msg)
+
+
 READERS = ("predict", "transform", "score_samples", "decision_function", "distances", "complete")
 
 
@@ -160,13 +227,105 @@ def test_a_plain_row_is_read_without_validation_and_as_any_other_form(method, pr
     model = GASG21(3, random_state=0).fit(problem.data)
     row = problem.data[:1].copy()
     expected = getattr(model, method)(row.tolist())  # a list is validated
-
-    def refuse(*_, **__):
-        msg = "validation was called"
-        raise AssertionError(msg)
-
     monkeypatch.setattr("gasg21._data.samples.validate_data", refuse)
     np.testing.assert_array_equal(getattr(model, method)(row), expected)
     for other in (row.tolist(), row[:, :59], row.astype(np.float32), row[:0]):
         with pytest.raises(AssertionError, match="validation was called"):
             getattr(model, method)(other)
+
+
+@pytest.mark.parametrize("method", READERS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("parameters", [{}, {"contamination": 0.3}, {"center": True}], ids=str)
+def test_one_row_is_answered_as_many_are(method, dtype, parameters, problem, monkeypatch):
+    X = problem.data.astype(dtype)
+    X[3], X[4, :58] = 0, np.nan
+    model = GASG21(3, random_state=0, **parameters).fit(X)
+    mask = np.random.default_rng(0).random(X.shape) < 0.9
+    expected = getattr(model, method)(X[:40]), getattr(model, method)(X[:40], mask[:40])
+    monkeypatch.setattr("gasg21._estimators.subspace.check_samples", refuse)
+    for i in range(40):
+        for given, all_of_them in zip((None, mask[i : i + 1]), expected, strict=True):
+            found = getattr(model, method)(X[i : i + 1], given)
+            assert found.dtype == all_of_them.dtype
+            np.testing.assert_array_equal(found, all_of_them[i : i + 1])
+
+
+@pytest.mark.parametrize("estimator", [GROUSE(3, random_state=0), GRASTA(3, random_state=0)])
+@pytest.mark.parametrize("method", READERS)
+def test_one_row_is_answered_as_many_are_by_other_losses(estimator, method, problem):
+    X = problem.data[:150]
+    model = clone(estimator).partial_fit(X)
+    expected = getattr(model, method)(X[:5])
+    for i in range(5):
+        np.testing.assert_allclose(getattr(model, method)(X[i : i + 1]), expected[i : i + 1], rtol=1e-12)
+
+
+def test_one_row_sees_the_stream_where_it_is(problem):
+    model = GASG21(3, random_state=0).fit(problem.data[:100])
+    row = problem.data[:1].copy()
+    before = model.transform(row)
+    model.partial_fit(problem.data[100:200])
+    after = model.transform(row)
+    assert not np.array_equal(before, after)
+    model.partial_fit(problem.data[200:201])
+    model.partial_fit(problem.data[201:202])
+    np.testing.assert_array_equal(model.transform(row), model.transform(np.vstack([row, row]))[:1])
+    assert not np.array_equal(model.transform(row), after)
+
+
+def test_parameters_and_forms_are_looked_at_with_each_row(problem):
+    model = GASG21(3, random_state=0).fit(problem.data)
+    row = problem.data[:1].copy()
+    model.predict(row)
+    for name, value in {"on_bad": "?", "absent": None, "n_jobs": 0}.items():
+        good = getattr(model, name)
+        with pytest.raises(InvalidInputError, match=f"{name}="):
+            model.set_params(**{name: value}).predict(row)
+        model.set_params(**{name: good}).predict(row)
+    for odd, message in ((row[0], "1D array"), (row[None], "3 dimensions"), (row[:, :59], "59 features")):
+        with pytest.raises(ValueError, match=message):
+            model.predict(odd)
+    row[0, 5] = np.inf
+    with pytest.raises(InvalidInputError, match="infinity at row 0, column 5"):
+        model.predict(row)
+    assert np.isnan(model.set_params(on_bad="skip").score_samples(row)).all()
+
+
+def test_one_row_becomes_a_table_where_one_is_asked_for(problem):
+    pytest.importorskip("pandas")
+    model = GASG21(3, random_state=0).fit(problem.data)
+    row = problem.data[:1].copy()
+    model.complete(row)
+    model.set_output(transform="pandas")
+    assert list(model.complete(row).columns)[:2] == ["x0", "x1"]
+    assert list(model.transform(row).columns) == ["component_0", "component_1", "component_2"]
+    assert list(model.distances(row).columns) == ["distance_within", "distance_to"]
+
+
+def test_doubts_are_told_with_one_row_too(rng):
+    X = rng.standard_normal((300, 2)) @ rng.standard_normal((2, 12)) + rng.uniform(-0.1, 0.1, (300, 12))
+    model = GASG21(2, random_state=0).fit(X)
+    for _ in range(2):
+        with pytest.warns(DataQualityWarning, match="no sample is called an outlier"):
+            assert model.predict(X[:1]) == 1
+
+
+def test_rows_are_read_from_many_threads(problem):
+    model = GASG21(3, random_state=0).fit(problem.data)
+    rows = [problem.data[i : i + 1].copy() for i in range(50)]
+    expected = [(model.decision_function(row), model.complete(row), model.transform(row)) for row in rows]
+    wrong = []
+
+    def read():
+        for _ in range(40):
+            for row, wanted in zip(rows, expected, strict=True):
+                found = model.decision_function(row), model.complete(row), model.transform(row)
+                wrong.extend(1 for a, b in zip(found, wanted, strict=True) if not np.array_equal(a, b))
+
+    threads = [threading.Thread(target=read) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong

@@ -208,7 +208,7 @@ def test_sizes_that_would_wrap_are_refused(n):
 @pytest.mark.parametrize(("n", "d"), [(2**63, 2), (2**64 - 1, 2**63), (2**62, 3), (2**61, 1), (2**62, 1)])
 def test_a_basis_of_more_entries_than_memory_is_refused(tracker, n, d):
     """Armadillo takes 2^63 x 2 entries for none."""
-    with pytest.raises((InvalidInputError, MemoryError), match="too large|alloc"):
+    with pytest.raises((InvalidInputError, MemoryError), match=r"too large|alloc"):
         tracker(n, d, _core.AdaptiveStep(), 0)
 
 

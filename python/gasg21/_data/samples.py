@@ -11,6 +11,7 @@ which nothing can catch.)
 from __future__ import annotations
 
 import numbers
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -24,6 +25,7 @@ from gasg21 import _core
 from gasg21._data.frames import raise_for_dimensions, refuse_text_columns
 from gasg21._data.parameters import Array as Array  # most modules take the name from here
 from gasg21._data.parameters import check_choice, check_n_jobs, n_threads
+from gasg21._support.guarded import Guarded
 from gasg21.exceptions import InvalidInputError
 
 _BATCH_ENTRIES = 2**19  # 4 MB of float64
@@ -152,8 +154,8 @@ def check_samples(
     if isinstance(X, np.ma.MaskedArray):
         observed = ~np.ma.getmaskarray(X)
         mask, X = observed if mask is None else observed & mask, X.data
-    if reset or not _is_plain(estimator, X, dtype):
-        X = _validated(estimator, X, reset)
+    known = None if reset else _known(estimator, X, dtype)
+    X = _validated(estimator, X, reset) if known is None else known
     if dtype is None:
         is_single = X.dtype.kind == "f" and X.dtype.itemsize == 4
         dtype = np.dtype(np.float32 if is_single else np.float64)
@@ -186,17 +188,39 @@ def _validated(estimator: Any, X: Any, reset: bool) -> Any:
     return checked
 
 
-def _is_plain(estimator: Any, X: Any, dtype: np.dtype[Any] | None) -> bool:
-    """Return whether validation would return X as it is. It takes 100 us, and a prediction of one row 5."""
-    return (
-        type(X) is np.ndarray
-        and dtype is not None
-        and X.dtype == dtype
-        and X.ndim == 2
-        and len(X) > 0
-        and X.shape[1] == estimator.n_features_in_
-        and not hasattr(estimator, "feature_names_in_")
+def known_values(estimator: Guarded, X: Any) -> Array | None:
+    """Return X if it is a plain array, or its values if it is a pandas row or table with the names of the fit.
+
+    None for everything else, and for an array if the fit had names: that has to be validated.
+    """
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None:
+        return X if type(X) is np.ndarray else None
+    pandas = sys.modules.get("pandas")  # not imported: then X is none of its objects
+    if pandas is None or type(X) not in (pandas.DataFrame, pandas.Series):
+        return None
+    labels = X.columns if type(X) is pandas.DataFrame else X.index
+    keeper = estimator._origin or estimator
+    # Rows of one table share their labels. To compare them takes longer than to fit a row.
+    if keeper._labels is None or keeper._labels[0] is not names or not labels.is_(keeper._labels[1]):
+        if len(labels) != len(names) or not np.array_equal(labels.to_numpy(), names):
+            return None
+        keeper._labels = names, labels
+    values = np.asarray(X.to_numpy())
+    return np.ascontiguousarray(values) if values.size == len(names) else values
+
+
+def _known(estimator: Any, X: Any, dtype: np.dtype[Any] | None) -> Array | None:
+    """Return what validation would return, if that is plain to see. It takes 100 us, and a prediction of one row 5."""
+    values = known_values(estimator, X)
+    is_plain = (
+        values is not None
+        and values.dtype == dtype
+        and values.ndim == 2
+        and len(values) > 0
+        and values.shape[1] == estimator.n_features_in_
     )
+    return values if is_plain else None
 
 
 def one_as_row(X: Any, mask: Any) -> tuple[Any, Any]:

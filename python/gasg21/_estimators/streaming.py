@@ -33,7 +33,7 @@ from gasg21._data.parameters import (
     seed_of,
     step_adapts,
 )
-from gasg21._data.samples import Array, Batch, Samples, check_samples, one_as_row
+from gasg21._data.samples import Array, Batch, Samples, check_samples, known_values, one_as_row
 from gasg21._estimators.in_blocks import check_is_plain, opened, set_features
 from gasg21._estimators.published import StreamReport, listed
 from gasg21._estimators.subspace import FitReport, Published, PublishedSubspace
@@ -157,8 +157,9 @@ class StreamingSubspace(PublishedSubspace):
         self
             ``status_``, ``changes_`` and ``residuals_`` say how the stream fares.
         """
-        if mask is None and self._row_parameters == _row_parameters(self):
-            residual = self._tracker.consume_row(X)  # type: ignore[union-attr]
+        if self._row_parameters == _row_parameters(self):
+            row = known_values(self, X)
+            residual = self._tracker.consume_row(row, mask)  # type: ignore[union-attr]
             if residual is not None:
                 self._recent.append(-residual)  # the next reader publishes: that takes longer than the update
                 self._last_residuals = residual
@@ -246,8 +247,7 @@ class StreamingSubspace(PublishedSubspace):
                 stopped = caught
         assert self._tracker is not None
         self._published = self._publish()
-        fast = self._auto_offset() and not self.verbose and not hasattr(self, "feature_names_in_")
-        self._row_parameters = _row_parameters(self) if fast else None
+        self._row_parameters = None if self.verbose else _row_parameters(self)
         return stopped
 
     def _plan(self, samples: Samples, batch: Batch, d: int, seed: int, progress: Progress | None) -> dict[str, Any]:

@@ -10,15 +10,18 @@ from functools import cached_property
 from typing import Any, NamedTuple, cast
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, OutlierMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from gasg21 import _core
 from gasg21._algorithms import held_out
 from gasg21._data.frames import tabled
-from gasg21._data.parameters import null_offset
-from gasg21._data.samples import Array, Batch, Samples, TakesSamples, check_samples
-from gasg21._estimators.in_blocks import by_parts
+from gasg21._data.parameters import check_n_jobs, null_offset
+from gasg21._data.samples import Array, Batch, Samples, TakesSamples, check_samples, known_values
+from gasg21._estimators import one_row
+from gasg21._estimators.in_blocks import by_parts, reading_of
+from gasg21._estimators.one_row import by_row
 from gasg21._estimators.published import PublishedAttributes, StreamReport, listed
 from gasg21._estimators.saving import Savable
 from gasg21._support.guarded import reads
@@ -46,6 +49,7 @@ class SubspaceMixin(
         """Fit the subspace."""
 
     @by_parts
+    @by_row(one_row.weights)
     @reads
     def transform(self, X: Any, mask: Any = None) -> Array:
         """Weights of each sample in the basis, by least squares on its observed entries.
@@ -126,6 +130,7 @@ class SubspaceMixin(
         return out
 
     @by_parts
+    @by_row(one_row.score)
     @reads
     def score_samples(self, X: Any, mask: Any = None) -> Array:
         """Minus the residual of each unit-norm sample: 0 lies in the subspace, -1 is orthogonal to it.
@@ -200,6 +205,10 @@ class SubspaceMixin(
             +1 for inliers, -1 for outliers, as in `predict`.
         """
         return self.fit(X, y, mask=mask).predict(X, mask=mask)
+
+    def _plain_row(self, X: Any) -> Array | None:
+        """Return X as one row that `by_row` can answer; None here, where nothing is published."""
+        return None
 
     def _check_new(self, X: Any, mask: Any) -> Samples:
         check_is_fitted(self)
@@ -376,12 +385,28 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
     def _model_dtype(self) -> np.dtype[Any]:
         return np.dtype(np.float32 if isinstance(self._tracker, _core.Tracker32) else np.float64)
 
+    def _plain_row(self, X: Any) -> Array | None:
+        state = vars(self)
+        if state.get("_tracker") is None or self._origin is not None:
+            return None
+        row = known_values(self, X)
+        if row is None or row.ndim != 2 or len(row) != 1:
+            return None
+        parameters = self.on_bad, self.absent, self.n_jobs, state.get("_sklearn_output_config")
+        if self._checked != parameters:
+            reading_of(self)
+            check_n_jobs(self.n_jobs)
+            self._checked = parameters
+        # A table as output is made by the long way.
+        return row if parameters[-1] is None and get_config()["transform_output"] == "default" else None
+
     def _check_new(self, X: Any, mask: Any) -> Samples:
         if self._tracker is None:
             check_is_fitted(self)
         return check_samples(self, X, mask, reset=False, dtype=self._model_dtype())
 
     @by_parts
+    @by_row(one_row.decision)
     @reads
     def decision_function(self, X: Any, mask: Any = None) -> Array:
         """How far each sample is from being an outlier: below 0 is an outlier. `predict` is its sign.
@@ -406,9 +431,11 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
         samples, now = self._check_new(X, mask), self._current()
         if now.offset is not None:
             return -self._residuals(samples, telling=True) - now.offset
-        return self._margins(samples, now.subspace)
+        threads = samples.n_threads(self.n_jobs)
+        return _each_batch(samples, lambda batch: now.subspace.decision_function(batch.payload, batch.mask, threads))
 
     @by_parts
+    @by_row(one_row.label)
     @reads
     def predict(self, X: Any, mask: Any = None) -> Array:
         """Say which samples are outliers.
@@ -435,6 +462,7 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
         return labels
 
     @by_parts
+    @by_row(one_row.distances)
     @reads
     @tabled("distance_within", "distance_to")
     def distances(self, X: Any, mask: Any = None) -> Array:
@@ -460,6 +488,7 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
         return _each_batch(samples, lambda batch: subspace.distances(batch.payload, batch.mask, threads))
 
     @by_parts
+    @by_row(one_row.completed)
     @reads
     @tabled()
     def complete(self, X: Any, mask: Any = None) -> Array:
@@ -514,18 +543,6 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
         """
         samples, subspace = self._check_new(X, mask), self._current().subspace
         return held_out.score(subspace, samples, samples.n_threads(self.n_jobs))
-
-    def _margins(self, samples: Samples, subspace: _core.Subspace) -> Array:
-        threads = samples.n_threads(self.n_jobs)
-
-        def margins(batch: Batch) -> Array:
-            margin = subspace.margins(batch.payload, batch.mask, threads)
-            if subspace.lift is None:
-                return margin
-            square = np.square(subspace.distances(batch.payload, batch.mask, threads)).mean(axis=1)
-            return np.asarray(1 / (1 + square) - (margin < 0))
-
-        return _each_batch(samples, margins)
 
     def _mean(self) -> Array:
         return self.mean_

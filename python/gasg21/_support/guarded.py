@@ -35,11 +35,13 @@ if hasattr(os, "register_at_fork"):
 class Guarded:
     """Base of the estimators. Its own attributes are slots, which are neither copied nor pickled."""
 
-    __slots__ = ("_latest", "_origin", "_writing")
+    __slots__ = ("_checked", "_labels", "_latest", "_origin", "_writing")
 
     _writing: tuple[int, Any]  # the lock of the writers, and the forks before it was made
     _origin: Any  # of a draft or snapshot: the estimator that it was taken from; None for the estimator itself
     _latest: Any  # what a reader has computed, for the next one
+    _checked: Any  # parameters that a reader has found to be valid
+    _labels: Any  # names of the fit, and labels of a table that were found to be the same
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Give a class the signature of its `__init__`: Python 3.10 would show that of `__new__`."""
@@ -50,7 +52,8 @@ class Guarded:
     def __new__(cls: type[Self], *args: Any, **kwargs: Any) -> Self:
         """Return an object with its lock."""
         self = super().__new__(cls)
-        self._origin, self._latest, self._writing = None, None, (_forks, threading.RLock())
+        self._origin = self._latest = self._checked = self._labels = None
+        self._writing = _forks, threading.RLock()
         return self
 
     def _replace_attributes(self, attributes: dict[str, Any]) -> None:

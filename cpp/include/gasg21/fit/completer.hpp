@@ -121,8 +121,9 @@ class Completer {
   void solve() {
     const uword d = v_.n_elem;
     M_.zeros();
+    const uword* const rows = x_.rows();
     for (uword k = 0; k < x_.count(); ++k) {
-      const uword i = x_.rows()[k];
+      const uword i = rows[k];
       const double* b = B_.colptr(i);
       for (uword c = 0; c < d; ++c) {
         const double scaled = precision_[i] * b[c];
@@ -148,18 +149,21 @@ class Completer {
   void correct(double ridge) {
     const uword d = v_.n_elem;
     q_ = -ridge * v_;
+    const uword* const rows = x_.rows();
+    const T* const values = x_.values();
+    double* const q = q_.memptr();
     for (uword k = 0; k < x_.count(); ++k) {
-      const uword i = x_.rows()[k];
-      const double r = precision_[i] * (double(x_.values()[k]) - entry(i));
+      const uword i = rows[k];
+      const double r = precision_[i] * (double(values[k]) - entry(i));
       const double* b = B_.colptr(i);
-      for (uword c = 0; c < d; ++c) q_[c] += r * b[c];
+      for (uword c = 0; c < d; ++c) q[c] += r * b[c];
     }
     kernels::ldl_solve(M_.memptr(), d, q_.memptr());
     v_ += q_;
   }
 
   /// b_i'v.
-  double entry(uword i) const { return kernels::dot(B_.colptr(i), v_.memptr(), v_.n_elem); }
+  double entry(uword i) const { return kernels::short_dot(B_.colptr(i), v_.memptr(), v_.n_elem); }
 
   double size_of_sample() const { return double(x_.scaled(T(1 / std::sqrt(double(x_.count()))))); }
 

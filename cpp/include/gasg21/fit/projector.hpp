@@ -29,6 +29,10 @@ class Projector {
     return determined_ || usable_ == Usable::zero;
   }
 
+  /// The sample last read, and its fit if it is determined.
+  const Observation<T>& sample() const { return x_; }
+  const Fit& fit() const { return fit_; }
+
   /// Whether the sample last read has weights of its own: not for a zero vector.
   bool determined() const { return determined_; }
 

@@ -36,16 +36,22 @@ Fitted no_fits(const arma::Mat<T>& U) {
   return {U.n_rows, arma::mat(U.n_cols, 0), {}, {}, {}};
 }
 
+/// The fits of samples of n coordinates.
+template <class T>
+Fitted to_fitted(const SampleFits<T>& fits, uword n) {
+  Fitted fitted{n, arma::conv_to<arma::mat>::from(fits.W), fits.r2, fits.count,
+                arma::vec(fits.count.n_elem)};
+  for (uword j = 0; j < fitted.size(); ++j)
+    fitted.norm[j] = fits.is_used(j) ? 1 / double(fits.down[j]) / double(fits.up[j]) : 0;
+  return fitted;
+}
+
 /// Fits all samples to U.
 template <class T, class Data>
 Fitted fit_all(const arma::Mat<T>& U, const Data& data, const Parallel& parallel) {
   SampleFits<T> fits(U.n_cols, data.n_cols);
   fit_samples(U, data, fits, parallel);
-  Fitted fitted{U.n_rows, arma::conv_to<arma::mat>::from(fits.W), fits.r2, fits.count,
-                arma::vec(data.n_cols)};
-  for (uword j = 0; j < data.n_cols; ++j)
-    fitted.norm[j] = fits.is_used(j) ? 1 / double(fits.down[j]) / double(fits.up[j]) : 0;
-  return fitted;
+  return to_fitted(fits, U.n_rows);
 }
 
 /// Fits about 2000 samples to U.

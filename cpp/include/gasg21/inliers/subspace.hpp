@@ -73,6 +73,19 @@ class Subspace {
     return decision_.margins(in_own_units(fits), in_sample_);
   }
 
+  /// Ranks samples, below 0 for outliers: by the margins or, for an affine subspace, by both
+  /// distances.
+  arma::vec decision_function(const Fitted& fits) const {
+    arma::vec result = margins(fits);
+    if (!lift_) return result;
+    const arma::mat pairs = distances(fits);
+    for (uword j = 0; j < result.n_elem; ++j) {
+      const double a = pairs(0, j), b = pairs(1, j);
+      result[j] = 1 / (1 + (a * a + b * b) / 2) - (result[j] < 0);
+    }
+    return result;
+  }
+
   /// 2 x m: the distance of each sample from the centre of the inliers within the subspace, and
   /// from the subspace, both about 1 for inliers.
   arma::mat distances(const Fitted& fits) const { return distances_.pairs(in_own_units(fits)); }

@@ -39,6 +39,14 @@ struct SampleFits {
 
   bool is_used(uword j) const { return count[j] > 0; }
 
+  /// Keeps the fit of sample j to an observation of it.
+  void keep(uword j, const Observation<T>& x, const FixedFit<T>& fit) {
+    W.col(j) = fit.w();
+    r2[j] = double(fit.residual()) * double(fit.residual());
+    count[j] = double(x.count());
+    std::tie(up[j], down[j]) = x.factors();
+  }
+
   /// Residuals of the unit-norm samples; NaN for those that cannot be used.
   std::vector<double> residuals() const {
     std::vector<double> all(r2.n_elem, std::numeric_limits<double>::quiet_NaN());
@@ -64,11 +72,7 @@ void fit_samples(const arma::Mat<T>& U, const Data& data, SampleFits<T>& fits,
     fits.count[j] = 0;
     require(is_sorted(sample), "the rows of sample ", j,
             " must rise: the polish reads them in parts");
-    if (x.read(sample) != Usable::yes || fit.solve(U, x) != Solved::yes) return;
-    fits.W.col(j) = fit.w();
-    fits.r2[j] = double(fit.residual()) * double(fit.residual());
-    fits.count[j] = double(x.count());
-    std::tie(fits.up[j], fits.down[j]) = x.factors();
+    if (x.read(sample) == Usable::yes && fit.solve(U, x) == Solved::yes) fits.keep(j, x, fit);
   };
   parallel.for_all((data.n_cols + chunk - 1) / chunk,
                    [&] { return Scratch{Observation<T>(n), FixedFit<T>(U)}; },
