@@ -172,18 +172,27 @@ def one_row(run: Run) -> None:
         masks = [~np.isnan(row) for row in rows]
         plain, numeric, centred, named = (
             GASG21(d, random_state=0, **parameters).partial_fit(data)
-            for parameters, data in (({}, problem.data), ({"contamination": 0.3}, problem.data), ({"center": True}, problem.data), ({}, table))
+            for parameters, data in (
+                ({}, problem.data),
+                ({"contamination": 0.3}, problem.data),
+                ({"center": True}, problem.data),
+                ({}, table),
+            )
         )
         calls = {
             "plain": lambda i, fit=plain.partial_fit, rows=rows: fit(rows[i]),
             "mask=": lambda i, fit=plain.partial_fit, rows=rows, masks=masks: fit(rows[i], mask=masks[i]),
             "contamination=0.3": lambda i, fit=numeric.partial_fit, rows=rows: fit(rows[i]),
             "center=True": lambda i, fit=centred.partial_fit, rows=rows: fit(rows[i]),
-            "row of a table": lambda i, fit=named.partial_fit, rows=[table[i : i + 1] for i in range(200)]: fit(rows[i]),
+            "row of a table": lambda i, fit=named.partial_fit, rows=[table[i : i + 1] for i in range(200)]: fit(
+                rows[i]
+            ),
         }
         times = each_row(calls, list(range(200)), 3 if run.quick else 10)
         for name in list(calls)[1:]:
-            text = f"({n}, {d}) partial_fit, {name} {1e6 * times[name]:.2f}, plain {1e6 * times['plain']:.2f}: difference"
+            text = (
+                f"({n}, {d}) partial_fit, {name} {1e6 * times[name]:.2f}, plain {1e6 * times['plain']:.2f}: difference"
+            )
             most = 60 if name == "row of a table" else 5
             run.goals.at_most(text, 1e6 * (times[name] - times["plain"]), most, " us")
 

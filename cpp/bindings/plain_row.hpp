@@ -29,8 +29,7 @@ bool is_plain_row(const py::handle& given, uword n) {
 template <class T>
 std::optional<DenseSample<T>> as_plain_row(const py::handle& row, const py::handle& mask, uword n) {
   if (!is_plain_row<T>(row, n)) return {};
-  DenseSample<T> sample{
-      static_cast<const T*>(py::reinterpret_borrow<py::array>(row).data())};
+  DenseSample<T> sample{static_cast<const T*>(py::reinterpret_borrow<py::array>(row).data())};
   if (!mask.is_none()) {
     if (!is_plain_row<bool>(mask, n)) return {};
     const auto observed = py::reinterpret_borrow<py::array>(mask);

@@ -68,7 +68,8 @@ TEST_CASE_TEMPLATE("a reader answers each sample as the loops over many do, bit 
       reader.weights(plain.sample(j), found.memptr());
       double pair[2];
       reader.distances(plain.sample(j), pair);
-      bool equal = same(double(reader.residual(plain.sample(j), false)), double(in_basis.residual()));
+      bool equal =
+          same(double(reader.residual(plain.sample(j), false)), double(in_basis.residual()));
       for (uword c = 0; c < d; ++c) equal &= same(double(found[c]), double(expected[c]));
       equal &= same(reader.decision(plain.sample(j)), decision[j]);
       equal &= same(pair[0], distances(0, j)) && same(pair[1], distances(1, j));

@@ -25,6 +25,11 @@ uword observed(const arma::mat& X, uword j) {
   return arma::uvec(arma::find_finite(X.col(j))).n_elem;
 }
 
+template <class T>
+bool spans(const arma::Mat<T>& U, const DenseView<T>& data) {
+  return gasg21::spans(gasg21::fit_some(U, data, gasg21::Parallel()));
+}
+
 /// A basis whose first column is a coordinate.
 arma::mat with_coordinate(const arma::mat& U) {
   arma::mat V = U;
@@ -176,14 +181,14 @@ TEST_CASE("a coordinate is swallowed if only the polished subspace contains it, 
 TEST_CASE_TEMPLATE("samples span a subspace if their weights have full rank", T, double, float) {
   Problem<T> p(40, 100, 3, 0, 0, 0, 8);
   const DenseView<T> data(p.X);
-  CHECK(gasg21::spans(p.truth, data));
+  CHECK(spans(p.truth, data));
   arma::Mat<T> more = arma::join_rows(p.truth, gaussian<T>(40, p.random));
   REQUIRE(gasg21::orthonormalize(more));
-  CHECK_FALSE(gasg21::spans(more, data));
-  CHECK_FALSE(gasg21::spans(p.truth, DenseView<T>(p.X.memptr(), 40, 2, 40)));  // fewer than d
+  CHECK_FALSE(spans(more, data));
+  CHECK_FALSE(spans(p.truth, DenseView<T>(p.X.memptr(), 40, 2, 40)));  // fewer than d
   arma::Mat<T> line(40, 50);
   for (uword j = 0; j < 50; ++j) line.col(j) = p.truth.col(0) * T(1 + j);
-  CHECK_FALSE(gasg21::spans(p.truth, DenseView<T>(line)));
+  CHECK_FALSE(spans(p.truth, DenseView<T>(line)));
 }
 
 TEST_CASE("samples that cannot be used do not help to span, and do not hinder") {
@@ -191,8 +196,8 @@ TEST_CASE("samples that cannot be used do not help to span, and do not hinder") 
   arma::mat X = arma::join_rows(arma::mat(40, 5, arma::fill::zeros), p.X);
   X.col(2).fill(quiet_nan<double>);
   X *= 1e200;  // squares overflow
-  CHECK(gasg21::spans(p.truth, DenseView<double>(X)));
-  CHECK_FALSE(gasg21::spans(p.truth, DenseView<double>(X.memptr(), 40, 7, 40)));
+  CHECK(spans(p.truth, DenseView<double>(X)));
+  CHECK_FALSE(spans(p.truth, DenseView<double>(X.memptr(), 40, 7, 40)));
 }
 
 TEST_CASE("the observed entries per sample are counted") {

@@ -55,6 +55,10 @@ Fitted fits_of(const Subspace<double>& subspace, const arma::mat& X) {
                          Parallel());
 }
 
+Evidence evidence_of(const arma::mat& U, const DenseView<double>& view) {
+  return gasg21::collect_evidence(U, view, gasg21::fit_some(U, view, Parallel()));
+}
+
 }  // namespace
 
 TEST_CASE("axes, variances, noise and decisions of a linear and an affine subspace") {
@@ -111,9 +115,9 @@ TEST_CASE("evidence has a prior of its own where entries are missing") {
   Problem problem(0, 0.05, 8);
   const Subspace<double> found = fitted(problem, false);
   const DenseView<double> view(problem.X);
-  CHECK(gasg21::collect_evidence(found.basis(), view, Parallel()).prior.C.empty());
+  CHECK(evidence_of(found.basis(), view).prior.C.empty());
   problem.X(3, 100) = quiet_nan<double>;
-  const Evidence evidence = gasg21::collect_evidence(found.basis(), view, Parallel());
+  const Evidence evidence = evidence_of(found.basis(), view);
   CHECK(evidence.prior.C.n_rows == d);
   CHECK(evidence.range.low.n_elem == n);
   CHECK(evidence.range.low[0] == problem.X.row(0).min());

@@ -1,5 +1,6 @@
 // inliers/weight_prior.hpp: the law of the weights is found from noisy, incomplete samples.
 #include <cmath>
+#include <limits>
 #include <gasg21/geometry/jacobi_svd.hpp>
 #include <gasg21/inliers/weight_prior.hpp>
 
@@ -135,4 +136,21 @@ TEST_CASE("the range of the entries, of each coordinate and of a whole sample") 
   CHECK(range.high[1] == 3);
   CHECK(range.low[2] > range.high[2]);  // never observed
   CHECK(range.largest == doctest::Approx(std::sqrt(17.0)));
+}
+
+TEST_CASE_TEMPLATE("the range is the same in every form of the data", T, double, float) {
+  support::Random random(3);
+  arma::Mat<T> X(1100, 40);  // longer than the pieces that are read at once
+  X.imbue([&] { return random.uniform() < 0.3 ? quiet_nan<T> : T(random.normal()); });
+  X(7, 5) = std::numeric_limits<T>::infinity();  // does not count
+  const arma::Mat<unsigned char> mask(1100, 40, arma::fill::ones);
+  DenseView<T> masked(X);
+  masked.mask = mask.memptr();
+  masked.mask_stride = 1100;
+  const auto plain = gasg21::entry_range<T>(gasg21::AnyView<T>(DenseView<T>(X)));
+  const auto other = gasg21::entry_range<T>(masked);
+  CHECK(arma::approx_equal(plain.low, other.low, "absdiff", 0));
+  CHECK(arma::approx_equal(plain.high, other.high, "absdiff", 0));
+  CHECK(plain.high.is_finite());
+  CHECK(plain.largest == doctest::Approx(other.largest).epsilon(1e-6));
 }

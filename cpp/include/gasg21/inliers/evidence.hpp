@@ -1,6 +1,8 @@
 // What a fit leaves behind of its samples, so that the inliers can be described without them.
 #pragma once
 
+#include <utility>
+
 #include "gasg21/fit/completer.hpp"
 #include "gasg21/inliers/fitted.hpp"
 #include "gasg21/inliers/weight_prior.hpp"
@@ -37,10 +39,10 @@ Evidence collect_little_evidence(const arma::Mat<T>& U, const Data& data) {
   return {fit_all(U, about(data, few), Parallel()), {}, entry_range<T>(data)};
 }
 
-/// Looks at some of the samples. Throws Stopped if it is stopped.
+/// With the fits of some of the samples to U.
 template <class T, class Data>
-Evidence collect_evidence(const arma::Mat<T>& U, const Data& data, const Parallel& parallel) {
-  Evidence found{fit_some(U, data, parallel), {}, entry_range<T>(data)};
+Evidence collect_evidence(const arma::Mat<T>& U, const Data& data, Fitted fits) {
+  Evidence found{std::move(fits), {}, entry_range<T>(data)};
   if (detail::needs_data_for_prior(found.fits)) found.prior = learn_prior(U, data);
   return found;
 }

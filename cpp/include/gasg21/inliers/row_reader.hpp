@@ -1,5 +1,5 @@
-// Single samples in a fitted subspace: what the loops over many samples compute, with memory that is
-// kept from sample to sample. To set it up takes longer than to fit a sample.
+// Single samples in a fitted subspace: what the loops over many samples compute, with memory that
+// is kept from sample to sample. To set it up takes longer than to fit a sample.
 #pragma once
 
 #include <algorithm>

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "gasg21/data/observation.hpp"
@@ -14,6 +15,7 @@
 #include "gasg21/fit/completer.hpp"
 #include "gasg21/inliers/fitted.hpp"
 #include "gasg21/inliers/prior_em.hpp"
+#include "gasg21/kernels/observe.hpp"
 #include "gasg21/kernels/plain.hpp"
 #include "gasg21/kernels/small_solve.hpp"
 #include "gasg21/support/config.hpp"
@@ -236,6 +238,41 @@ void add_to_range(EntryRange& range, const Sample& sample) {
     ++count;
   });
   if (count > 0) range.largest = std::max(range.largest, std::sqrt(square / count));
+}
+
+/// The same for a plain dense sample, in loops without branches. Returns false, and may have added
+/// a part, if it holds an infinity or its squares overflow.
+template <class T>
+bool add_plain_to_range(EntryRange& range, const T* values) {
+  constexpr uword piece = 512;
+  alignas(64) T copy[piece];
+  const uword n = range.low.n_elem;
+  double square = 0, count = 0;
+  for (uword from = 0; from < n; from += piece) {
+    const uword size = std::min(piece, n - from);
+    uword observed = 0;
+    square += double(kernels::observe(values + from, size, copy, observed));
+    if (!std::isfinite(square)) return false;
+    count += double(observed);
+    double *low = range.low.memptr() + from, *high = range.high.memptr() + from;
+    for (uword i = 0; i < size; ++i) {  // NaN is neither smaller nor larger
+      const double v = double(values[from + i]);
+      low[i] = v < low[i] ? v : low[i];
+      high[i] = v > high[i] ? v : high[i];
+    }
+  }
+  if (count > 0) range.largest = std::max(range.largest, std::sqrt(square / count));
+  return true;
+}
+template <class T>
+void add_to_range(EntryRange& range, const DenseSample<T>& sample) {
+  const bool plain = !sample.mask && !sample.hidden && !sample.lift;
+  if (!plain || !add_plain_to_range(range, sample.values))
+    add_to_range<T, DenseSample<T>>(range, sample);
+}
+template <class T>
+void add_to_range(EntryRange& range, const AnySample<T>& sample) {
+  std::visit([&](const auto& each) { add_to_range<T>(range, each); }, sample);
 }
 
 }  // namespace detail

@@ -14,13 +14,14 @@
 namespace gasg21 {
 
 /// The information of the samples about each direction of the subspace, in units of their noise.
-template <class T>
-arma::mat information(const SampleFits<T>& fits, uword n) {
+/// Fits have W, r2 and count, as SampleFits do.
+template <class Fits>
+arma::mat information(const Fits& fits, uword n) {
   const double d = double(fits.W.n_rows);
   arma::vec weight(fits.count.n_elem, arma::fill::zeros);
   double used = 0;
   for (uword j = 0; j < fits.count.n_elem; ++j) {
-    if (!fits.is_used(j)) continue;
+    if (!(fits.count[j] > 0)) continue;
     const double noise = std::max(fits.r2[j], 1e-34) / (fits.count[j] - d);
     weight[j] = fits.count[j] / double(n) / noise;
     ++used;

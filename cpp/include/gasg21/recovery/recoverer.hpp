@@ -90,7 +90,7 @@ class Recoverer {
   /// Looks for reasons not to believe the result, in samples that are a share of the data.
   template <class Data, class Observer>
   void conclude(const Data& data, double share, Observer& observer) {
-    if (!spans(basis_, data)) status_ = Status::rank_deficient;
+    if (!spans(fits_of_some(data, observer))) status_ = Status::rank_deficient;
     if (options_.doubt && is_converged(status_) && !is_paper()) doubt(data, share, observer);
   }
 
@@ -116,7 +116,7 @@ class Recoverer {
     const bool in_stream = polish_passes_ == 0;
     const bool stopped_in_stream = status_ == Status::interrupted && in_stream && !trimmed;
     if (is_paper() || stopped_in_stream) {
-      basis_ = tracker_.basis();
+      set_basis(tracker_.basis());
       return;
     }
     Rule rule = rule_after_fit(stream_rule, tracker_.rule(), estimated_angle_);
@@ -133,7 +133,7 @@ class Recoverer {
     Evidence found;
     try {
       if (status_ == Status::interrupted && observer.poll()) throw Stopped{};
-      found = collect_evidence(basis_, data, parallel(observer));
+      found = collect_evidence(basis_, data, fits_of_some(data, observer));
     } catch (const Stopped&) {
       status_ = Status::interrupted;
       found = collect_little_evidence(basis_, data);
@@ -240,7 +240,7 @@ class Recoverer {
     if (found.n_cols == d_ &&
         has_swallowed_coordinate(basis_, found, data_rows(data), n_observed)) {
       estimated_angle_ = std::max(estimated_angle_, largest_angle(found, basis_));
-      basis_ = found;
+      set_basis(found);
       return Status::undetermined;
     }
     confirmed_ = predicts(basis_, data, held_out);
@@ -261,7 +261,7 @@ class Recoverer {
   template <class Data, class Observer>
   Status stream(const Data& data, const StreamOptions& options, Observer& observer) {
     return stream_passes(tracker_, data, options, observer, [&](const PassRecord& record) {
-      basis_ = first_columns();
+      set_basis(first_columns());
       add(record, observer);
     });
   }
@@ -290,10 +290,10 @@ class Recoverer {
       estimated_angle_ = arma::datum::nan;  // the error of least squares says nothing of an L1 fit
       return !predicts_some(basis_, data, hold_out<T>(data, d_, options_.seed), tracker_.loss());
     }
-    SampleFits<T> fits(tracker_.d(), data.n_cols);
-    fit_samples(tracker_.basis(), data, fits, parallel(observer));
+    const Fitted& fits = fits_of_some(data, observer);
+    const double share = double(fits.size()) / double(data.n_cols);
     const double error =
-        error_of(information(fits, data.n_rows), tracker_.basis(), tracker_.has_constant());
+        error_of(information(fits, data.n_rows) / share, basis_, tracker_.has_constant());
     estimated_angle_ = std::max(error, history_.back().largest_move());
     return estimated_angle_ > lost_angle;
   }
@@ -340,7 +340,7 @@ class Recoverer {
                             leading_directions(C, U, d_, tracker_.has_constant())));
       moved = largest_angle(basis_, kept);  // the other directions never settle
     }
-    basis_ = std::move(kept);
+    set_basis(std::move(kept));
     ++polish_passes_;
     PassRecord record;
     record.stage = Stage::polish;
@@ -355,6 +355,18 @@ class Recoverer {
   double error_of_kept(const arma::mat& information, const arma::mat& C,
                        const arma::Mat<T>& U) const {
     return error_of_leading(information, C, U, d_, tracker_.has_constant());
+  }
+
+  void set_basis(arma::Mat<T> U) {
+    basis_ = std::move(U);
+    fits_.reset();
+  }
+
+  /// The fits of about 2000 samples to the basis, made once.
+  template <class Data, class Observer>
+  const Fitted& fits_of_some(const Data& data, Observer& observer) {
+    if (!fits_) fits_ = fit_some(basis_, data, parallel(observer));
+    return *fits_;
   }
 
   arma::Mat<T> first_columns() const {
@@ -386,6 +398,7 @@ class Recoverer {
   uword d_;
   RecoverOptions options_;
   arma::Mat<T> basis_;  // n x d
+  std::optional<Fitted> fits_;  // of some samples to it
   std::vector<PassRecord> history_;
   Status status_ = Status::interrupted;
   Doubts doubts_;

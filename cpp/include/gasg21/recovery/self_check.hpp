@@ -11,6 +11,8 @@
 #include "gasg21/data/views.hpp"
 #include "gasg21/fit/projector.hpp"
 #include "gasg21/geometry/jacobi_svd.hpp"
+#include "gasg21/inliers/fitted.hpp"
+#include "gasg21/kernels/plain.hpp"
 #include "gasg21/support/config.hpp"
 #include "gasg21/support/median.hpp"
 #include "gasg21/support/random.hpp"
@@ -216,22 +218,17 @@ bool has_swallowed_coordinate(const arma::Mat<T>& polished, const arma::Mat<T>& 
          before <= detail::swallowed_share && after - before > 0.3;
 }
 
-/// Whether the samples reach every direction of the subspace: their weights have full rank.
-template <class T, class Data>
-bool spans(const arma::Mat<T>& U, const Data& data) {
-  const uword d = U.n_cols;
-  const auto some = about(data, std::max<uword>(1000, 20 * d));
-  arma::mat weights(some.n_cols, d);
+/// Whether samples reach every direction of the subspace that they were fitted to: their weights
+/// have full rank.
+inline bool spans(const Fitted& fits) {
+  const uword d = fits.d();
+  arma::mat weights(fits.size(), d);
   uword count = 0;
-  Projector<T> projector(U);
-  arma::Col<T> w(d);
-  for (uword j = 0; j < some.n_cols; ++j) {
-    projector.read(some.sample(j));
-    projector.weights(w.memptr());
-    const double largest = double(arma::abs(w).max());
-    if (!(largest > 0)) continue;                                       // zero, or not determined
-    arma::rowvec row = arma::conv_to<arma::rowvec>::from(w) / largest;  // no square overflows
-    weights.row(count++) = row / arma::norm(row);
+  for (uword j = 0; j < fits.size(); ++j) {
+    const double length = std::sqrt(kernels::short_dot(fits.W.colptr(j), fits.W.colptr(j), d));
+    if (!tells(fits, j) || !(length > 0)) continue;
+    for (uword c = 0; c < d; ++c) weights(count, c) = fits.W(c, j) / length;
+    ++count;
   }
   if (count < d) return false;
   const arma::vec s = singular_values(arma::mat(weights.head_rows(count)));

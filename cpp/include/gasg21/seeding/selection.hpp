@@ -27,7 +27,8 @@ double cost_with(const arma::Col<T>& nearest, const arma::Col<T>& candidate) {
   double sums[at_once] = {};
   uword j = 0;
   for (; j + at_once <= m; j += at_once)
-    for (uword l = 0; l < at_once; ++l) sums[l] += double(b[j + l] < a[j + l] ? b[j + l] : a[j + l]);
+    for (uword l = 0; l < at_once; ++l)
+      sums[l] += double(b[j + l] < a[j + l] ? b[j + l] : a[j + l]);
   for (; j < m; ++j) sums[0] += double(std::min(a[j], b[j]));
   return std::accumulate(sums, sums + at_once, 0.0);
 }
