@@ -43,7 +43,7 @@ def csv(run: Run) -> None:
         path, model = Path(folder) / "data.csv", Path(folder) / "model.gasg21"
         pd.DataFrame(p.data, columns=[f"sensor {i}" for i in range(N_FEATURES)]).to_csv(path, index=False)
         print(f"\n{path.stat().st_size / 1e6:.0f} MB, {rows} rows of {N_FEATURES}")
-        ratios = []
+        ratios, to_work = [], []
         for _ in run.seeds(3, quick=1):
             there, (read, fit) = _timed(["-c", _WITH_PANDAS, str(path), str(D)])
             command = ["-m", "gasg21", "fit", str(path), "-d", str(D), "-o", str(model), "--json"]
@@ -52,8 +52,11 @@ def csv(run: Run) -> None:
             run.goals.value(f"with pandas {there:.2f} s: read {read:.2f}, fit {fit:.2f}")
             run.goals.value(f"gasg21 fit  {here:.2f} s: read {seconds['read']:.2f}, fit {seconds['fit']:.2f}")
             ratios.append(here / there)
+            to_work.append(here / (read + fit))
         angle = subspace_angle(gasg21.load(model).components_, p.basis)
-    run.goals.at_most("time over that with pandas, median", float(np.median(ratios)), 2)
+    run.goals.at_most("time over that of the program with pandas, median", float(np.median(ratios)), 2)
+    # scikit-learn's base class alone imports SciPy and pandas, which takes longer than reading and fitting.
+    run.goals.at_most("time over that of pandas' read and the fit, without any import, median", float(np.median(to_work)), 2)
     run.goals.at_most("angle to the truth over the estimated one", angle / said["estimated_angle"], 3)
     wrong = abs(said["outliers"] - int(np.sum(~p.inlier))) / rows
     run.goals.at_most("outliers too many or too few, as a share of the rows", wrong, 0.005)

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.io
 from sklearn.utils import Bunch
 
 from gasg21._data.parameters import check_integer, check_number
@@ -239,8 +238,10 @@ def load_faces(path: str | os.PathLike[str]) -> Bunch:
 
 
 def _read_sequence(path: Path) -> Bunch:
+    from scipy.io import loadmat
+
     # Two arrays of numbers, and nothing else of the file.
-    content = scipy.io.loadmat(path, variable_names=("x", "s"), chars_as_strings=True, struct_as_record=True)
+    content = loadmat(path, variable_names=("x", "s"), chars_as_strings=True, struct_as_record=True)
     if any(content[name].dtype.kind not in "fiu" for name in ("x", "s")):
         msg = f"{path} must hold arrays of numbers in x and s"
         raise InvalidInputError(msg)

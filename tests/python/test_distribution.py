@@ -26,6 +26,12 @@ def test_the_command_line_loads_no_optional_package_before_it_needs_one():
     assert done.stdout.strip() == "[]"
 
 
+def test_a_fit_of_one_subspace_does_not_wait_for_the_estimators_of_scikit_learn():
+    code = "import sys; from gasg21 import GASG21; print([*{'sklearn.cluster', 'sklearn.metrics', 'scipy.io'} & {*sys.modules}])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 @pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is not installed")
 def test_a_users_program_passes_mypy_strict(tmp_path):
     program = ROOT / "tests" / "typing" / "user_program.py"

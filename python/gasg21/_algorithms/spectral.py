@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
-from sklearn.cluster import KMeans
 
 from gasg21._data.parameters import check_choice, seed_of
 from gasg21._data.samples import Array
@@ -115,6 +114,8 @@ def _by_lanczos(affinity: Array | Factored, scale: Array, count: int) -> Array |
 
 def cluster_points(points: Array, n_clusters: int, random_state: Any, n_init: int) -> Array:
     """Return the labels of k-means, numbered without gaps; there may be fewer distinct points than clusters."""
+    from sklearn.cluster import KMeans  # slow to import, and one subspace needs none
+
     n_clusters = min(n_clusters, len(np.unique(points, axis=0)))
     means = KMeans(n_clusters, n_init=n_init, max_iter=1000, random_state=seed_of(random_state) % 2**32)
     return np.asarray(np.unique(means.fit_predict(points), return_inverse=True)[1])
