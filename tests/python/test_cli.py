@@ -67,10 +67,10 @@ def test_demo_prints_a_table_and_draws_a_picture(tmp_path):
     assert picture[..., :3].std() > 0.05  # the picture is not blank
 
 
-def test_demo_without_matplotlib_names_the_extra(monkeypatch):
+def test_demo_without_matplotlib_names_the_extra(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match=r"gasg21\[plot\]"):
-        main(["demo"])
+    assert main(["demo"]) == 1
+    assert "gasg21[plot]" in capsys.readouterr().err
 
 
 # ---- files
@@ -245,7 +245,7 @@ def test_columns_are_chosen_by_name_and_number(files, capsys):
     assert features("--columns", "f3,0,5-7") == ["f3", "f0", "f5", "f6", "f7"]
     assert features("--drop", "f0,1-18") == ["f19"]
     code, _, err = call(capsys, "info", files / "data.csv", "--columns", "height")
-    assert code == 1
+    assert code == 2
     assert "no column 'height'" in err
 
 
@@ -266,21 +266,25 @@ BAD = {
     "text.csv": ("a,b\n1,2\n3,Oslo\n", "column 'b' holds 'Oslo', which is no number"),
     "ragged.csv": ("a,b\n1,2\n3\n", "ragged.csv"),
     "empty.csv": ("", "is empty"),
+    "header.csv": ("a,b\n", "header.csv holds no samples"),
+    "infinite.csv": ("a,b\n1,2\n3,inf\n", "row 1 of 'b' is infinite; --missing inf,-inf"),
+    "latin.csv": (b"caf\xe9,b\n1,2\n", "cannot be read as text"),
     "twice.csv": ("a,a\n1,2\n", "two columns have the name 'a'"),
-    "broken.npy": ("no numpy", "cannot be read as npy"),
-    "broken.npz": ("no numpy", "cannot be read as npz"),
+    "broken.npy": ("no numpy", "cannot be read as npy: it does not begin as such files do"),
+    "broken.npz": ("no numpy", "cannot be read as npz: it does not begin as such files do"),
     "broken.mat": ("no matlab", "cannot be read as mat"),
     "broken.parquet": ("no parquet", "broken.parquet"),
-    "broken.h5": ("no hdf5", "broken.h5"),
+    "broken.h5": ("no hdf5", "broken.h5 cannot be read as an HDF5 file: "),
     "broken.gasg21": ("no model", "is no model of gasg21"),
     "data.xyz": ("1 2", "ending '.xyz' is none of"),
+    "data": ("1 2", "the name must end with one of"),
 }
 
 
 @pytest.mark.parametrize("name", BAD)
 def test_bad_files_get_one_sentence(name, tmp_path, capsys):
     text, said = BAD[name]
-    (tmp_path / name).write_text(text)
+    (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
     code, out, err = call(capsys, "info", tmp_path / name)
     assert (code, out) == (1, "")
     assert err.startswith("gasg21: error: ")
@@ -299,9 +303,10 @@ def test_other_mistakes_get_one_sentence(files, model, tmp_path, capsys):
         "--key names the one to read": ("fit", tmp_path / "two.npz"),
         "has no array 'c'": ("fit", tmp_path / "two.npz", "--key", "c"),
         "n_components=25 must be": ("fit", files / "data.csv", "-d", 25),
-        "-d many must be": ("fit", files / "data.csv", "-d", "many"),
         "is no model of gasg21": ("score", files / "data.csv", files / "data.npy"),
         "none of": ("complete", files / "data.csv", model, "-o", tmp_path / "out.xls"),
+        "there is no directory": ("fit", files / "data.csv", "-o", tmp_path / "none" / "model.gasg21"),
+        f"no directory {tmp_path / 'no'}": ("demo", "--output", tmp_path / "no" / "demo.png"),
     }
     for said, arguments in mistakes.items():
         code, _, err = call(capsys, *arguments)
@@ -310,9 +315,60 @@ def test_other_mistakes_get_one_sentence(files, model, tmp_path, capsys):
         assert len(err.splitlines()) == 1
 
 
-def test_bad_arguments_exit_with_2():
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["x.csv", "--max-passes", "0"],
+        ["x.csv", "--tol", "-1"],
+        ["x.csv", "--seed", "one"],
+        ["x.csv", "--contamination", "2"],
+    ],
+)
+def test_bad_arguments_exit_with_2(arguments, capsys):
     with pytest.raises(SystemExit, match="2"):
-        main(["fit"])
+        main(["fit", *arguments])
+    assert "gasg21 fit: error: " in capsys.readouterr().err
+
+
+def test_arguments_that_do_not_suit_the_file_exit_with_2(files, model, capsys):
+    mistakes = {
+        "-d many must be": ("-d", "many"),
+        "there is no column 'z'": ("--columns", "z"),
+        "--delimiter ;; must be one character": ("--delimiter", ";;"),
+        "data.csv is named twice": ("-o", files / "data.csv"),
+    }
+    for said, arguments in mistakes.items():
+        code, _, err = call(capsys, "fit", files / "data.csv", *arguments)
+        assert code == 2, said
+        assert said in err
+        assert len(err.splitlines()) == 1
+
+
+def test_infinite_entries_can_be_missing_ones(tmp_path, capsys):
+    (tmp_path / "data.csv").write_text("a,b\n1,2\n3,inf\n")
+    code, out, _ = call(capsys, "info", tmp_path / "data.csv", "--missing", "inf", "--json")
+    assert code == 0
+    assert json.loads(out)["missing"] == 0.25
+
+
+def test_a_file_larger_than_the_memory_is_for_blocks(files, monkeypatch, capsys):
+    monkeypatch.setattr(_files, "_memory", lambda: 1000)
+    code, _, err = call(capsys, "fit", files / "data.csv")
+    assert code == 1
+    assert "gasg21.blocks.BlockSource" in err
+    assert len(err.splitlines()) == 1
+    assert call(capsys, "fit", files / "data.npy", "-d", 3)[0] == 0  # mapped
+
+
+def test_no_memory_is_said_in_a_sentence(files, monkeypatch, capsys):
+    def fail(*arguments, **parameters):
+        raise MemoryError
+
+    monkeypatch.setattr(GASG21, "fit", fail)
+    code, _, err = call(capsys, "fit", files / "data.csv")
+    assert code == 1
+    assert "does not fit into memory; the command line reads whole files" in err
 
 
 def test_strict_exits_with_3_if_the_fit_did_not_converge(tmp_path, capsys):

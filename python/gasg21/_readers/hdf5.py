@@ -53,7 +53,8 @@ def open_hdf5(path: str, dataset: str | None) -> HDF5Array:
             chunk_rows = int(found.chunks[0]) if found.chunks else 1
             return HDF5Array(path, name, shape, found.dtype, chunk_rows)
     except (OSError, KeyError) as error:
-        msg = f"{path} cannot be read as an HDF5 file with the dataset {dataset!r}: {error}"
+        wanted = "" if dataset is None else f" with the dataset {dataset!r}"
+        msg = f"{path} cannot be read as an HDF5 file{wanted}: {error}"
         raise InvalidInputError(msg) from error
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from gasg21 import __version__
 from gasg21._support.embedding import get_cmake_dir, get_include, get_pkgconfig_dir
-from gasg21.cli._errors import CommandError, sentence
+from gasg21.cli._errors import CommandError, UsageError, sentence
 
 _FORMATS = "csv, tsv, npy, npz, mat, Parquet, HDF5 or Zarr"
+_PATHS = ("data", "model", "output")
 _CODES = "exit codes: 0 done, 1 bad file or data, 2 bad arguments, 3 not converged (with --strict), 130 interrupted"
 
 
@@ -43,19 +46,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     """Run a command. What goes wrong becomes one sentence."""
-    if options.command == "demo":
-        from gasg21.demo import run_demo
-
-        run_demo(options.output, options.seed)
-        return 0
     try:
+        _check_outputs(options)
         from gasg21.cli import _commands  # not before: --version and --help need no scikit-learn
 
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
             code: int = getattr(_commands, options.command)(options)
     except CommandError as error:
-        return _complain(str(error))
+        return _complain(str(error), 2 if isinstance(error, UsageError) else 1)
     except KeyboardInterrupt:
         _complain("interrupted")
         return 130
@@ -69,9 +68,23 @@ def _run(options: argparse.Namespace) -> int:
     return code
 
 
-def _complain(text: str) -> int:
+def _complain(text: str, code: int = 1) -> int:
     print(f"gasg21: error: {text}", file=sys.stderr)
-    return 1
+    return code
+
+
+def _check_outputs(options: argparse.Namespace) -> None:
+    """Refuse files that cannot be written, or that are read, before the work."""
+    written = {"output", "model"} if options.command == "cluster" else {"output"}
+    given = {name: Path(value) for name, value in vars(options).items() if name in _PATHS and value is not None}
+    for name in written & set(given):
+        folder = given[name].parent
+        if not folder.is_dir():
+            msg = f"{given[name]}: there is no directory {folder}"
+            raise CommandError(msg)
+        if given[name].resolve() in {path.resolve() for other, path in given.items() if other != name}:
+            msg = f"{given[name]} is named twice; what is written needs a file of its own"
+            raise UsageError(msg)
 
 
 # ---- arguments
@@ -108,7 +121,7 @@ def _add_fit(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         action=argparse.BooleanOptionalAction,
         help="fit an affine subspace; by default if the samples share an offset that dominates them",
     )
-    fit.add_argument("--contamination", type=float, metavar="SHARE", help="share of outliers; by default from the data")
+    fit.add_argument("--contamination", type=_number(float, 0, 0.99), metavar="SHARE", help="share of outliers; by default from the data")
     fit.add_argument("-o", "--output", metavar="MODEL", help="file for the model, such as model.gasg21")
 
 
@@ -162,7 +175,7 @@ def _add_demo(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         "demo", help="recover a subspace from data with outliers and missing entries; print a table, draw a picture"
     )
     demo.add_argument("--output", default="gasg21-demo.png", help="file for the picture (default: %(default)s)")
-    demo.add_argument("--seed", type=int, default=0, help="seed of the synthetic data (default: %(default)s)")
+    demo.add_argument("--seed", type=_number(int, 0), default=0, help="seed of the synthetic data (default: %(default)s)")
 
 
 def _add_data(command: argparse.ArgumentParser, *, optional: bool = False) -> None:
@@ -181,11 +194,25 @@ def _add_data(command: argparse.ArgumentParser, *, optional: bool = False) -> No
     command.add_argument("--json", action="store_true", help="print JSON for machines")
 
 
+def _number(kind: type, low: float, high: float = math.inf) -> Callable[[str], float]:
+    """Return what makes a number of an argument, from `low` to `high`."""
+
+    def parsed(text: str) -> float:
+        value: float = kind(text)
+        if not low <= value <= high:
+            msg = f"{text} must be at least {low}" if high == math.inf else f"{text} must be in [{low}, {high}]"
+            raise argparse.ArgumentTypeError(msg)
+        return value
+
+    parsed.__name__ = "number" if kind is float else "whole number"  # for the message about other text
+    return parsed
+
+
 def _add_fitting(command: argparse.ArgumentParser) -> None:
     """Add what both fits take."""
-    command.add_argument("--max-passes", type=int, default=20, help="largest number of passes (default: %(default)s)")
-    command.add_argument("--tol", type=float, default=1e-6, help="angle to aim at, in radians (default: %(default)s)")
-    command.add_argument("--seed", type=int, default=0, help="seed (default: %(default)s)")
+    command.add_argument("--max-passes", type=_number(int, 1), default=20, help="largest number of passes (default: %(default)s)")
+    command.add_argument("--tol", type=_number(float, 0), default=1e-6, help="angle to aim at, in radians (default: %(default)s)")
+    command.add_argument("--seed", type=_number(int, 0), default=0, help="seed (default: %(default)s)")
     command.add_argument("--jobs", type=int, help="threads (default: all cores)")
     command.add_argument("--quiet", action="store_true", help="no progress bar")
     command.add_argument("--verbose", action="store_true", help="print a line for each pass")

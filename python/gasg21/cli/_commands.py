@@ -17,7 +17,7 @@ from gasg21 import GASG21, KGASG21, SubspaceImputer, _core, load
 from gasg21._data.samples import Array
 from gasg21._estimators.streaming import DOMINATES
 from gasg21.cli import _summary
-from gasg21.cli._errors import CommandError
+from gasg21.cli._errors import CommandError, UsageError
 from gasg21.cli._files import Table, kind_of, read, write
 
 NOT_CONVERGED = 3  # exit code with --strict
@@ -105,6 +105,14 @@ def info(options: argparse.Namespace) -> int:
     else:
         found = _summary.of_data(read(options))
     _summary.show(found, options, written=None)
+    return 0
+
+
+def demo(options: argparse.Namespace) -> int:
+    """Run the demo."""
+    from gasg21.demo import run_demo
+
+    run_demo(options.output, options.seed)
     return 0
 
 
@@ -219,7 +227,7 @@ def _dimension(text: str) -> int | float | str:
         return float(text)
     except ValueError:
         msg = f"-d {text} must be a number of dimensions, a share of the variance such as 0.95, or auto"
-        raise CommandError(msg) from None
+        raise UsageError(msg) from None
 
 
 def _dimensions(text: str) -> int | str | list[int]:
@@ -232,4 +240,4 @@ def _number_or_auto(text: str, name: str) -> int | str:
     if text == "auto" or text.isdigit():
         return text if text == "auto" else int(text)
     msg = f"{name} {text} must be a whole number or auto"
-    raise CommandError(msg)
+    raise UsageError(msg)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import importlib.util
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from gasg21 import _core
 from gasg21._data.samples import Array
 from gasg21._support.optional import optional
 from gasg21.blocks import BlockSource
-from gasg21.cli._errors import CommandError, sentence
-from gasg21.cli._text import read_text
+from gasg21.cli._errors import IN_PARTS, CommandError, UsageError, sentence
+from gasg21.cli._text import is_number, read_text
 
 _KINDS = {
     ".csv": "text",
@@ -52,7 +54,7 @@ def kind_of(path: str) -> str:
     ending = Path(path.rstrip("/")).suffix.lower()
     if ending not in _KINDS:
         known = ", ".join(sorted(_KINDS))
-        msg = f"{path}: the ending {ending or 'of the name'!r} is none of {known}"
+        msg = f"{path}: the name must end with one of {known}" if not ending else f"{path}: the ending {ending!r} is none of {known}"
         raise CommandError(msg)
     return _KINDS[ending]
 
@@ -64,6 +66,8 @@ def read(options: argparse.Namespace, wanted: Sequence[str] | None = None) -> Ta
         msg = f"{path}: no such file"
         raise CommandError(msg)
     kind = kind_of(path)
+    if kind != "npy":  # which is mapped, not read
+        _check_size(path)
     try:
         table = _READERS[kind](path, options, wanted)
     except (CommandError, ImportError, MemoryError):
@@ -72,7 +76,39 @@ def read(options: argparse.Namespace, wanted: Sequence[str] | None = None) -> Ta
         said = sentence(error)
         msg = said if path in said else f"{path} cannot be read as {kind}: {said}"
         raise CommandError(msg) from error
-    return _without_markers(table, options.missing)
+    table = _without_markers(table, options.missing)
+    _check_entries(table)
+    return table
+
+
+def _check_size(path: str) -> None:
+    """Refuse a file that is larger than the memory: the system would end the program without a word."""
+    at = Path(path)
+    size = sum(file.stat().st_size for file in at.rglob("*") if file.is_file()) if at.is_dir() else at.stat().st_size
+    memory = _memory()
+    if memory is not None and size > memory:
+        msg = f"{path} has {size / 1e9:.1f} GB, the machine {memory / 1e9:.1f} GB of memory; {IN_PARTS}"
+        raise CommandError(msg)
+
+
+def _memory() -> int | None:
+    """Return the bytes of memory of this machine; None where the system does not tell."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def _check_entries(table: Table) -> None:
+    if not table.data.size:
+        msg = f"{table.path} holds no samples"
+        raise CommandError(msg)
+    bad = _core.find_infinite(np.ascontiguousarray(table.data), None, table.data.shape[1])
+    if bad is not None:
+        row, column = bad
+        name = table.names[column] if table.names is not None else f"column {column}"
+        msg = f"{table.path}: row {row} of {name!r} is infinite; --missing inf,-inf makes such entries missing ones"
+        raise CommandError(msg)
 
 
 def chosen_columns(names: Sequence[str], options: argparse.Namespace, wanted: Sequence[str] | None) -> list[int]:
@@ -102,45 +138,51 @@ def _listed(text: str, names: Sequence[str]) -> list[int]:
         else:
             shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
             msg = f"there is no column {part!r}; there are {len(names)}: {shown}"
-            raise CommandError(msg)
+            raise UsageError(msg)
     return found
 
 
 def _without_markers(table: Table, missing: str | None) -> Table:
     """Make NaN of the numbers that stand for a missing entry."""
-    numbers = [float(text) for text in (missing or "").split(",") if _is_number(text)]
+    numbers = [float(text) for text in (missing or "").split(",") if is_number(text)]
     if not numbers:
         return table
     return Table(table.path, np.where(np.isin(table.data, numbers), np.nan, table.data), table.names)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return bool(np.isfinite(float(text)))
-    except ValueError:
-        return False
 
 
 # ---- reading
 
 
 def _read_text(path: str, options: argparse.Namespace, wanted: Sequence[str] | None) -> Table:
-    delimiter = options.delimiter or ("\t" if path.lower().endswith(".tsv") else ",")
+    delimiter = (options.delimiter or ("\t" if path.lower().endswith(".tsv") else ",")).replace("\\t", "\t")
+    if len(delimiter) != 1:
+        msg = f"--delimiter {delimiter} must be one character"
+        raise UsageError(msg)
     markers = [text for text in (options.missing or "").split(",") if text]
     header = False if options.no_header else None
 
     def choose(names: Sequence[str]) -> list[int]:
         return chosen_columns(names, options, wanted)
 
-    data, names = read_text(path, choose, delimiter.replace("\\t", "\t"), header, markers)
+    data, names = read_text(path, choose, delimiter, header, markers)
     return Table(path, data, names)
 
 
 def _read_npy(path: str, options: argparse.Namespace, wanted: Sequence[str] | None) -> Table:
+    _check_magic(path, b"\x93NUMPY")
     return _of_array(np.load(path, mmap_mode="r", allow_pickle=False), path, options, wanted)
 
 
+def _check_magic(path: str, magic: bytes) -> None:
+    """Refuse other files by name: NumPy would take them for pickles."""
+    with open(path, "rb") as file:
+        if file.read(len(magic)) != magic:
+            msg = "it does not begin as such files do"
+            raise ValueError(msg)
+
+
 def _read_npz(path: str, options: argparse.Namespace, wanted: Sequence[str] | None) -> Table:
+    _check_magic(path, b"PK")
     with np.load(path, allow_pickle=False) as file:
         return _of_array(file[_key(list(file), file, path, options)], path, options, wanted)
 

@@ -32,7 +32,7 @@ def read_text(
     missing = [*MISSING, *markers]
     fields = _first_fields(path, delimiter)
     if header is None:
-        header = not all(_is_number(field) or field in missing for field in fields)
+        header = not all(is_number(field) or field in missing for field in fields)
     if header and len(set(fields)) < len(fields):
         twice = next(field for field in fields if fields.count(field) > 1)
         msg = f"{path}: two columns have the name {twice!r}"
@@ -53,7 +53,8 @@ def _first_fields(path: str, delimiter: str) -> list[str]:
     return [field.strip() for field in fields]
 
 
-def _is_number(field: str) -> bool:
+def is_number(field: str) -> bool:
+    """Return whether a field holds a number."""
     try:
         float(field)
     except ValueError:
@@ -120,7 +121,7 @@ def _by_pandas(
 
 
 def _text_in(path: str, name: str, values: Any) -> CommandError:
-    bad = next((value for value in values if isinstance(value, str) and not _is_number(value)), "text")
+    bad = next((value for value in values if isinstance(value, str) and not is_number(value)), "text")
     return CommandError(f"{path}: column {name!r} holds {bad!r}, {_ADVICE}")
 
 
