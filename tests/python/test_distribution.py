@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import gasg21
+from gasg21 import _core
 
 ROOT = Path(__file__).parents[2]
 HEAVY = ("matplotlib", "dask", "distributed", "pandas", "polars", "pyarrow", "h5py", "zarr", "tqdm")
@@ -27,7 +29,8 @@ def test_the_command_line_loads_no_optional_package_before_it_needs_one():
 
 
 def test_a_fit_of_one_subspace_does_not_wait_for_the_estimators_of_scikit_learn():
-    code = "import sys; from gasg21 import GASG21; print([*{'sklearn.cluster', 'sklearn.metrics', 'scipy.io'} & {*sys.modules}])"
+    slow = "{'sklearn.cluster', 'sklearn.metrics', 'scipy.io'}"
+    code = f"import sys; from gasg21 import GASG21; print([*{slow} & {{*sys.modules}}])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
@@ -42,6 +45,13 @@ def test_a_users_program_passes_mypy_strict(tmp_path):
 
 def test_the_package_says_that_it_is_typed():
     assert (Path(gasg21.__file__).parent / "py.typed").is_file() or (ROOT / "python" / "gasg21" / "py.typed").is_file()
+
+
+@pytest.mark.skipif(sys.platform != "linux" or shutil.which("nm") is None, reason="needs nm of Linux")
+def test_the_module_exports_its_entry_only():
+    command = ["nm", "--dynamic", "--defined-only", _core.__file__]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert [line.split()[-1] for line in listed.splitlines()] == ["PyInit__core"]
 
 
 def test_one_version_everywhere():
