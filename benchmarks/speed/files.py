@@ -56,7 +56,9 @@ def csv(run: Run) -> None:
         angle = subspace_angle(gasg21.load(model).components_, p.basis)
     run.goals.at_most("time over that of the program with pandas, median", float(np.median(ratios)), 2)
     # scikit-learn's base class alone imports SciPy and pandas, which takes longer than reading and fitting.
-    run.goals.at_most("time over that of pandas' read and the fit, without any import, median", float(np.median(to_work)), 2)
+    run.goals.at_most(
+        "time over that of pandas' read and the fit, without any import, median", float(np.median(to_work)), 2
+    )
     run.goals.at_most("angle to the truth over the estimated one", angle / said["estimated_angle"], 3)
     wrong = abs(said["outliers"] - int(np.sum(~p.inlier))) / rows
     run.goals.at_most("outliers too many or too few, as a share of the rows", wrong, 0.005)

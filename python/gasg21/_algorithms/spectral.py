@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +27,7 @@ class Factored:
     def degrees(self) -> Array:
         """Return the sums of the rows."""
         F = self.factor
-        return np.maximum(F @ F.sum(axis=0) - np.sum(F**2, axis=1), 0)
+        return np.asarray(np.maximum(F @ F.sum(axis=0) - np.sum(F**2, axis=1), 0))
 
     def dense(self) -> Array:
         """Return the matrix."""
@@ -96,6 +97,7 @@ def _by_lanczos(affinity: Array | Factored, scale: Array, count: int) -> Array |
     if m < _LANCZOS_FROM or 2 * count >= m:
         return None
     root = scale.astype(np.float32)
+    product: Callable[[Array], Array]
     if isinstance(affinity, Factored):
         F = (scale[:, None] * affinity.factor).astype(np.float32)
         diagonal = np.sum(F**2, axis=1)

@@ -121,7 +121,12 @@ def _add_fit(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         action=argparse.BooleanOptionalAction,
         help="fit an affine subspace; by default if the samples share an offset that dominates them",
     )
-    fit.add_argument("--contamination", type=_number(float, 0, 0.99), metavar="SHARE", help="share of outliers; by default from the data")
+    fit.add_argument(
+        "--contamination",
+        type=_number(float, 0, 0.99),
+        metavar="SHARE",
+        help="share of outliers; by default from the data",
+    )
     fit.add_argument("-o", "--output", metavar="MODEL", help="file for the model, such as model.gasg21")
 
 
@@ -175,7 +180,9 @@ def _add_demo(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         "demo", help="recover a subspace from data with outliers and missing entries; print a table, draw a picture"
     )
     demo.add_argument("--output", default="gasg21-demo.png", help="file for the picture (default: %(default)s)")
-    demo.add_argument("--seed", type=_number(int, 0), default=0, help="seed of the synthetic data (default: %(default)s)")
+    demo.add_argument(
+        "--seed", type=_number(int, 0), default=0, help="seed of the synthetic data (default: %(default)s)"
+    )
 
 
 def _add_data(command: argparse.ArgumentParser, *, optional: bool = False) -> None:
@@ -210,8 +217,12 @@ def _number(kind: type, low: float, high: float = math.inf) -> Callable[[str], f
 
 def _add_fitting(command: argparse.ArgumentParser) -> None:
     """Add what both fits take."""
-    command.add_argument("--max-passes", type=_number(int, 1), default=20, help="largest number of passes (default: %(default)s)")
-    command.add_argument("--tol", type=_number(float, 0), default=1e-6, help="angle to aim at, in radians (default: %(default)s)")
+    command.add_argument(
+        "--max-passes", type=_number(int, 1), default=20, help="largest number of passes (default: %(default)s)"
+    )
+    command.add_argument(
+        "--tol", type=_number(float, 0), default=1e-6, help="angle to aim at, in radians (default: %(default)s)"
+    )
     command.add_argument("--seed", type=_number(int, 0), default=0, help="seed (default: %(default)s)")
     command.add_argument("--jobs", type=int, help="threads (default: all cores)")
     command.add_argument("--quiet", action="store_true", help="no progress bar")

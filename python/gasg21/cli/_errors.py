@@ -11,7 +11,9 @@ class UsageError(CommandError):
     """The same, about the arguments."""
 
 
-IN_PARTS = "the command line reads whole files; GASG21.fit takes a gasg21.blocks.BlockSource, which reads a file in parts"
+IN_PARTS = (
+    "the command line reads whole files; GASG21.fit takes a gasg21.blocks.BlockSource, which reads a file in parts"
+)
 
 
 def sentence(error: BaseException | str) -> str:

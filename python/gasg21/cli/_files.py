@@ -54,7 +54,8 @@ def kind_of(path: str) -> str:
     ending = Path(path.rstrip("/")).suffix.lower()
     if ending not in _KINDS:
         known = ", ".join(sorted(_KINDS))
-        msg = f"{path}: the name must end with one of {known}" if not ending else f"{path}: the ending {ending!r} is none of {known}"
+        wrong = f"the ending {ending!r} is none of" if ending else "the name must end with one of"
+        msg = f"{path}: {wrong} {known}"
         raise CommandError(msg)
     return _KINDS[ending]
 
