@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
 from gasg21 import KGASG21
@@ -12,7 +13,7 @@ from gasg21._algorithms.consensus import agreement_of, find_consensus
 from gasg21._algorithms.principal import PrincipalCoordinates, principal_axes, rotated, shape_interaction, unit_rows
 from gasg21._algorithms.residual_split import split_residuals
 from gasg21._algorithms.screening import Screening, has_neighbours
-from gasg21._algorithms.spectral import Factored, embed, spectral_labels
+from gasg21._algorithms.spectral import Factored, embed, k_means, spectral_labels
 from gasg21._algorithms.union_lift import UnionLift
 from gasg21._data.samples import Samples
 from gasg21.datasets import make_union_of_subspaces
@@ -100,6 +101,19 @@ def test_shape_interaction_is_a_power_of_the_cosines(rng, exponent):
     cosines = np.abs(points @ points.T)
     np.fill_diagonal(cosines, 0)
     np.testing.assert_allclose(shape_interaction(points, exponent), cosines**exponent, atol=1e-14)
+
+
+@pytest.mark.parametrize("n_clusters", [1, 2, 7, 20])
+def test_k_means_is_as_good_as_that_of_scikit_learn(rng, n_clusters):
+    points = rng.standard_normal((n_clusters, 4))[rng.integers(n_clusters, size=300)]
+    points += 0.1 * rng.standard_normal(points.shape)
+    labels = k_means(points, n_clusters, 0, 10)
+    means = np.stack([points[labels == k].mean(axis=0) for k in range(n_clusters)])
+    cost = np.sum((points - means[labels]) ** 2)
+    # The clusters are far apart, so that both find the same minimum.
+    assert cost == pytest.approx(KMeans(n_clusters, n_init=10, random_state=0).fit(points).inertia_, rel=1e-9)
+    distances = np.linalg.norm(points[:, None] - means, axis=2)
+    np.testing.assert_array_equal(labels, distances.argmin(axis=1))  # Lloyd's algorithm has come to its end
 
 
 def test_residuals_are_split_only_if_some_stand_apart(rng):

@@ -16,6 +16,7 @@ from gasg21._data.samples import Array
 _LANCZOS_FROM = 400  # samples: for a few eigenvectors of larger matrices Lanczos is faster
 # k-means needs three digits of the eigenvectors. In single precision a product reads half of the memory.
 _LANCZOS_TOL = 1e-4
+_MOST_ITERATIONS = 300  # of k-means
 
 
 @dataclass(frozen=True)
@@ -119,8 +120,60 @@ def cluster_points(points: Array, n_clusters: int, random_state: Any, n_init: in
     from sklearn.cluster import KMeans  # slow to import, and one subspace needs none
 
     n_clusters = min(n_clusters, len(np.unique(points, axis=0)))
-    means = KMeans(n_clusters, n_init=n_init, max_iter=1000, random_state=seed_of(random_state) % 2**32)
-    return np.asarray(np.unique(means.fit_predict(points), return_inverse=True)[1])
+    labels = k_means(points, n_clusters, seed_of(random_state), n_init)
+    return np.asarray(np.unique(labels, return_inverse=True)[1])
+
+
+def k_means(points: Array, n_clusters: int, seed: int, n_init: int) -> Array:
+    """Return the labels of the best of n_init runs of Lloyd's algorithm, which go on side by side.
+
+    scikit-learn's KMeans makes one run after the other. Its set-up takes most of the time of such few points.
+    """
+    centers = _starts(points, n_clusters, np.random.default_rng(seed), n_init)
+    labels = np.full((len(points), n_init), -1)
+    costs = np.zeros(n_init)
+    moving = np.arange(n_init)
+    for _ in range(_MOST_ITERATIONS):
+        distances = _less_lengths(points, centers[moving])
+        nearest = distances.argmin(axis=2)
+        costs[moving] = distances.min(axis=2).sum(axis=0)
+        moved = (nearest != labels[:, moving]).any(axis=0)
+        labels[:, moving] = nearest
+        moving, nearest = moving[moved], nearest[:, moved]
+        if not len(moving):
+            break
+        belongs = (nearest[:, :, None] == np.arange(n_clusters)).astype(np.float64)
+        counts = belongs.sum(axis=0)[:, :, None]
+        sums = np.tensordot(belongs, points, (0, 0))
+        centers[moving] = np.where(counts > 0, sums / np.maximum(counts, 1), centers[moving])
+    return np.asarray(labels[:, costs.argmin()])
+
+
+def _less_lengths(points: Array, centers: Array) -> Array:
+    """Return |x - c|^2 - |x|^2 of points x (m, p) and centers c (..., p), shape (m, ...)."""
+    return np.asarray(np.sum(centers**2, axis=-1) - np.tensordot(points, 2 * centers, (1, -1)))
+
+
+def _starts(points: Array, n_clusters: int, rng: np.random.Generator, n_init: int) -> Array:
+    """Return the starts of greedy k-means++ (Arthur and Vassilvitskii 2007), shape (n_init, n_clusters, p).
+
+    Each new center is the best of a few points, drawn by their squared distances from the centers so far.
+    """
+    n_drawn = 2 + int(np.log(n_clusters))
+    chosen = [rng.integers(len(points), size=n_init)]
+    lengths = np.sum(points**2, axis=1)[:, None]
+    nearest = np.maximum(lengths + _less_lengths(points, points[chosen[0]]), 0)
+    starts = np.arange(n_init)
+    for _ in range(n_clusters - 1):
+        sums = np.cumsum(nearest, axis=0)
+        drawn = np.sum(sums[:, :, None] <= rng.random((n_init, n_drawn)) * sums[-1][:, None], axis=0)
+        drawn = np.minimum(drawn, len(points) - 1)
+        distances = np.maximum(lengths[:, :, None] + _less_lengths(points, points[drawn]), 0)
+        left = np.minimum(nearest[:, :, None], distances)
+        best = left.sum(axis=0).argmin(axis=1)
+        chosen.append(drawn[starts, best])
+        nearest = left[:, starts, best]
+    return np.stack([points[rows] for rows in chosen], axis=1)
 
 
 def _inverse(values: Array) -> Array:
