@@ -171,6 +171,13 @@ def test_close_subspaces_among_outliers_are_found(seed):
     np.testing.assert_array_equal(model.predict(X), model.labels_)
 
 
+def test_agreement_is_at_most_one():
+    p = make_union_of_subspaces(600, 40, 3, 4, outlier_fraction=0.25, noise=0.01, observed_fraction=0.9, random_state=3)
+    model = KGASG21(4, 3, center=True, random_state=0).fit(p.data[:450])
+    assert model.whitened_  # a consensus, whose representations say the same
+    assert 0.99 < model.agreement_ <= 1
+
+
 def test_one_run_stands_where_others_agree():
     p = make_union_of_subspaces(300, 40, 2, 4, outlier_fraction=0.3, noise=0.01, random_state=3)
     model = KGASG21(4, 2, random_state=0).fit(p.data)

@@ -169,7 +169,7 @@ def _votes(found: list[Representation], judges: list[Array], plan: UnionPlan) ->
     votes = np.abs(np.linalg.eigh(M**CONSTANTS.agreement * np.outer(trust, trust))[1][:, -1])
     weights = (votes / votes.max()) ** CONSTANTS.power
     weights[weights < CONSTANTS.negligible] = 0
-    return weights, float(weights @ M @ weights / weights.sum() ** 2)
+    return weights, min(float(weights @ M @ weights / weights.sum() ** 2), 1.0)  # rounding may exceed 1
 
 
 def mean_residual(A: Array, labels: Array, dimensions: tuple[int, ...]) -> float:
