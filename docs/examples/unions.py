@@ -91,6 +91,7 @@ def draw_choice(ax):
     ax.semilogy(1 + np.arange(len(ratios)), ratios, "o-", color="#2471a3")
     ax.axvline(model.n_clusters_, color="#c0392b", lw=0.8)
     ax.set(title='n_clusters="auto": six subspaces', xlabel="k", ylabel="drop of the cost at k over that at k + 1")
+    ax.set_xticks(range(2, 1 + len(ratios), 2))
 
 
 def main() -> None:
