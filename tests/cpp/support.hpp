@@ -78,8 +78,8 @@ inline constexpr auto keep_going = [](const auto& /*report*/) { return false; };
 /// Equal in every bit, so that NaN equals NaN and 0 does not equal -0.
 template <class T>
 bool same_bits(const arma::Mat<T>& a, const arma::Mat<T>& b) {
-  return a.n_rows == b.n_rows && a.n_cols == b.n_cols &&
-         std::memcmp(a.memptr(), b.memptr(), a.n_elem * sizeof(T)) == 0;
+  if (a.n_rows != b.n_rows || a.n_cols != b.n_cols) return false;
+  return a.empty() || std::memcmp(a.memptr(), b.memptr(), a.n_elem * sizeof(T)) == 0;
 }
 
 /// max |a - b|; NaN if any entry is.

@@ -30,6 +30,14 @@ TEST_CASE_TEMPLATE("no capacity, no reservoir", T, double, float) {
   CHECK(reservoir.size() == 0);
 }
 
+TEST_CASE_TEMPLATE("the memory grows with the vectors, not with the capacity", T, double, float) {
+  Reservoir<T> reservoir(n, uword(1) << 40);
+  support::Random random(1);
+  for (int i = 0; i < 100; ++i) arrive<T>(reservoir, support::gaussian<T>(n, random));
+  CHECK(reservoir.size() == 100);
+  CHECK(reservoir.state().kept.capacity() <= 300 * n);
+}
+
 TEST_CASE_TEMPLATE("updates are drawn while vectors are like the one before", T, double, float) {
   support::Random random(2);
   Reservoir<T> reservoir(n, 16);

@@ -212,6 +212,11 @@ def test_a_basis_of_more_entries_than_memory_is_refused(tracker, n, d):
         tracker(n, d, _core.AdaptiveStep(), 0)
 
 
+def test_candidates_without_end_are_refused():
+    with pytest.raises(InvalidInputError, match="n_candidates=18446744073709551615 must be at most"):
+        _core.repair([np.eye(2, 20)], models.COMPLETE, None, 2**64 - 1, 3, 0)
+
+
 def test_an_array_cannot_be_resized_while_it_is_borrowed():
     X = np.random.default_rng(0).standard_normal((20_000, 50))
     tracker, refused = _core.Tracker64(50, 5, _core.AdaptiveStep(), 0), []

@@ -449,7 +449,7 @@ def repair(
     X, mask
         A uniform sample of the data, as for `block_sums`; some thousand samples.
     n_candidates : int
-        Candidates to choose from, at least one per subspace.
+        Candidates to choose from, at least one per subspace and at most a million.
     seed : int
         Seed of the candidates.
 

@@ -69,6 +69,7 @@ class Seeder {
                                  const Parallel& parallel) {
     std::vector<uword> dimensions;
     for (const auto& U : polisher.bases()) dimensions.push_back(U.n_cols);
+    check({dimensions, n_candidates, n_neighbors});
     return repair(polisher, samples_, density(dimensions, parallel), n_candidates, n_neighbors,
                   random_, parallel);
   }

@@ -115,9 +115,12 @@ class Reservoir {
     state_.primed = false;
   }
 
+  /// The memory grows with the vectors that came, not with the capacity: a file may claim any.
   void append(const Observation<T>& x) {
-    state_.kept.reserve(state_.n * state_.capacity);
-    state_.kept.insert(state_.kept.end(), x.dense(), x.dense() + state_.n);
+    std::vector<T>& kept = state_.kept;
+    if (kept.capacity() - kept.size() < state_.n)
+      kept.reserve(state_.n * std::min<uword>(state_.capacity, 2 * size() + 16));
+    kept.insert(kept.end(), x.dense(), x.dense() + state_.n);
   }
 
   void keep(const Observation<T>& x) {
