@@ -306,8 +306,10 @@ def attack(count, seed):
     called = set()
     before = _core.instruction_set()
     last = os.environ.get("GASG21_ATTACK_LAST")  # a file that names the last call, to find what crashed
+    home = os.getcwd()
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        os.chdir(folder)  # where files without a folder go
         done = 0
         while done < count and not is_over():
             cls, name, listed, static = table[int(rng.integers(len(table)))]
@@ -345,6 +347,7 @@ def attack(count, seed):
                     and "object" not in str(error)
                 ):
                     failures.append(f"{cls}.{name}: {error!r}")
+        os.chdir(home)
     _core.use_instruction_set(before)
     never = {(cls, name) for cls, name, _, _ in table} - called
     if count > 100_000 and never:
