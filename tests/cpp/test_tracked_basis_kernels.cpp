@@ -153,6 +153,51 @@ TEST_CASE_TEMPLATE("sums applies the step, then sums over the observed entries",
   });
 }
 
+TEST_CASE_TEMPLATE("sums of the missing rows or of the observed ones, and of the direction", T,
+                   double, float) {
+  for_cases([](uword n, uword d, double missing) {
+    const auto& kernels = kernels::tracked_basis_kernels<T>(d);
+    if (missing == 0 || !kernels.finds_direction) return;
+    const Case<T> c(n, d, missing);
+    for (const bool most : {false, true})  // of x is observed
+      for (const bool moving : {false, true}) {
+        CAPTURE(most);
+        CAPTURE(moving);
+        Blocks<T> U(c.U);
+        Aligned<T> e = padded(c.e);
+        const Aligned<T> x = padded(c.x);
+        arma::Mat<T> G(d, d, arma::fill::zeros), moved = c.U;
+        arma::Col<T> b(d), Ue(d), direction = c.e;
+        Aligned<T> scratch(kernels::sums_scratch<T>(d));
+        const kernels::PendingStep<T> step{e.data(), c.v.memptr(), c.z.memptr(), c.y.memptr(),
+                                           T(-0.1),  T(0.4),       T(0.3),       T(0)};
+        if (moving) {
+          direction = T(0.3) * (c.e - c.U * c.y);
+          moved += (T(-0.1) * c.U * c.z + T(0.4) * direction) * c.v.t();
+        }
+        const T xe = kernels.sums({U.memory.data(), U.count(), d, moving ? &step : nullptr,
+                                   e.data(), x.data(), x.data(), G.memptr(), b.memptr(),
+                                   scratch.data(), Ue.memptr(), most ? c.z.memptr() : nullptr});
+        // Nothing here is orthonormal: I less the sum over the missing rows is another number.
+        const arma::uvec rows = most ? arma::find_nonfinite(c.x) : c.omega;
+        const arma::Mat<T> part = moved.rows(rows);
+        const arma::Col<T> part_of_e = direction.elem(rows);
+        arma::Mat<T> expected = part.t() * part;
+        arma::Col<T> expected_Ue = part.t() * part_of_e;
+        if (most) {
+          expected = arma::eye<arma::Mat<T>>(d, d) - expected;
+          expected_Ue = c.z - expected_Ue;
+        }
+        const double tolerance = rounding<T>(n + d);
+        CHECK(distance(U.matrix(), moved) <= tolerance);
+        CHECK(distance<T>(arma::trimatl(G), arma::trimatl(expected)) <= 30 * tolerance);
+        CHECK(distance<T>(Ue, expected_Ue) <= 30 * tolerance);
+        CHECK(distance<T>(b, moved.t() * c.zero_filled) <= 8 * tolerance);
+        CHECK(std::abs(double(xe - arma::dot(direction, c.zero_filled))) <= 8 * tolerance);
+      }
+  });
+}
+
 TEST_CASE_TEMPLATE("apply takes the same step as sums, to the bit", T, double, float) {
   for_cases([](uword n, uword d, double missing) {
     const Case<T> c(n, d, missing);

@@ -28,8 +28,8 @@ struct BasisLayout {
 };
 
 /// What is known of the residual r of a step. `with_gaps`: NaN off Omega. `whole`: no NaN.
-/// `orthogonal`: no NaN, and U'r is rounding error.
-enum class Residual { with_gaps, whole, orthogonal };
+/// `orthogonal`: U'r is rounding error, without NaN or with.
+enum class Residual { with_gaps, whole, orthogonal_with_gaps, orthogonal };
 
 template <class T>
 class TrackedBasis {
@@ -174,23 +174,28 @@ class TrackedBasis {
     std::copy(v.begin(), v.end(), z_.begin());
     for (uword c = 0; c < d_; ++c) Ue_[c] = e_factor_ * v[c];
     if (y) simplify_product(*y, kind);
-    with_gaps_ = kind == Residual::with_gaps;
+    with_gaps_ = kind == Residual::with_gaps || kind == Residual::orthogonal_with_gaps;
     e_.swap(r);
     pending_ = true;
   }
 
   /// Applies the pending step, then sums b = U_Omega'x and G = U_Omega'U_Omega (lower triangle). G
   /// is null if nothing of x is missing: then G = I, and x'e is returned, with the direction e of
-  /// the last step. x has n entries and is padded.
-  T sums(const T* x, T* G, T* b) {
+  /// the last step. x has n entries and is padded. If `most` of x is observed, G is exact up to the
+  /// error of U'U = I only. Also returns x'e, and finds Ue = U_Omega'e, if `finds_direction`.
+  T sums(const T* x, T* G, T* b, bool most = false, T* Ue = nullptr) {
     if (with_gaps_ && !G) apply_pending();  // kernels for whole vectors do not check for NaN
     const auto step = this->step();
-    const T xe = kernels().sums({blocks_.data(), n_blocks(), d_, pending_ ? &step : nullptr,
-                                 e_.data(), x, next_ ? next_ : x, G, b, scratch_.data()});
+    const T xe =
+        kernels().sums({blocks_.data(), n_blocks(), d_, pending_ ? &step : nullptr, e_.data(), x,
+                        next_ ? next_ : x, G, b, scratch_.data(), Ue, most ? Ue_.data() : nullptr});
     pending_ = false;
     next_ = nullptr;
     return xe;
   }
+
+  /// Whether `sums` finds U_Omega'e.
+  bool finds_direction() const { return kernels().finds_direction; }
 
   /// Announces the vector after the next one, n entries: `sums` and `gather` prefetch it.
   void expect(const T* x) { next_ = x; }
@@ -231,7 +236,7 @@ class TrackedBasis {
   /// Drops y where the kernels can do with one product of U: where r is orthogonal to U, z may hold
   /// y, since e need not be known without it; where y is a multiple of v, U y is one of U v.
   void simplify_product(const arma::Col<T>& y, Residual kind) {
-    if (kind == Residual::orthogonal) {
+    if (kind == Residual::orthogonal || kind == Residual::orthogonal_with_gaps) {
       for (uword c = 0; c < d_; ++c) z_[c] = z_factor_ * v_[c] - e_factor_ * scale_ * y[c];
       z_factor_ = 1;
       with_y_ = false;

@@ -104,21 +104,43 @@ class TrackedFit {
   /// Something is missing: w = G^-1 b.
   Solved solve_with_gaps(TrackedBasis<T>& U, const Observation<T>& x) {
     const uword d = U.d();
+    const T xx = x.dense_norm() * x.dense_norm();
     kind_ = Residual::with_gaps;
-    U.sums(x.dense(), G_.memptr(), w_.memptr());
+    const bool most = U.finds_direction() && 2 * x.count() > U.n();
+    const T xe = U.sums(x.dense(), G_.memptr(), w_.memptr(), most, q_.data());
     bool refine = true;
     if (!factor(refine)) return solve_nearly_singular(U, x);
-    kernels::ldl_solve(G_.memptr(), d, w_.memptr());
+    if (U.finds_direction() && !refine) {
+      std::copy(w_.begin(), w_.end(), y_.begin());
+      kernels::ldl_solve(G_.memptr(), d, w_.memptr());
+      const T rr = xx - kernels::short_dot(w_.memptr(), y_.memptr(), d);
+      // Far from the subspace, as in solve_full. (|w| <= |r|, so that errors in U'U = I shrink.)
+      if (rr > T(0.5) * xx && kernels::short_dot(w_.memptr(), w_.memptr(), d) <= rr) {
+        r_is_x_ = true;
+        std::copy(w_.begin(), w_.end(), y_.begin());
+        refined_ = true;
+        finish(rr, xe - kernels::short_dot(q_.data(), w_.memptr(), d), x);
+        return Solved::yes;
+      }
+    } else {
+      kernels::ldl_solve(G_.memptr(), d, w_.memptr());
+    }
     T products[2];
     for (bool again = false;; again = true) {
       U.residual(w_.memptr(), x.dense(), r_.data(), q_.data(), products);
-      // Refine if G is ill-conditioned, or if r is so small that the rounding errors of x count.
-      refined_ = refine || products[0] < T(0.01) * x.dense_norm() * x.dense_norm();
+      // Refine if G is ill-conditioned or holds the errors of U'U = I, or if r is so small that the
+      // rounding errors of x count.
+      refined_ = refine || most || products[0] < T(0.01) * xx;
       if (!refined_) break;
       std::copy(q_.data(), q_.data() + d, y_.memptr());
       kernels::ldl_solve(G_.memptr(), d, y_.memptr());
       if (changes_w()) return solve_nearly_singular(U, x);
       if (refine_w(products, again)) break;
+    }
+    // r - U q is orthogonal to U, too, and differs from r - U_Omega y by rounding errors of x.
+    if (refined_ && kernels::short_dot(q_.data(), q_.data(), d) <= 64 * eps * eps * xx) {
+      std::copy(q_.data(), q_.data() + d, y_.memptr());
+      kind_ = Residual::orthogonal_with_gaps;
     }
     finish(products[0], products[1], x);
     return Solved::yes;

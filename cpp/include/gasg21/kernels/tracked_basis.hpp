@@ -5,7 +5,8 @@
 // An update takes two passes: `sums` applies the pending geodesic step and sums G = U_Omega'U_Omega
 // and b = U_Omega'x (read and write); `residual` computes x - U w (read). The sums stay in
 // registers: all of them for d <= 5 (3 with 16 registers), those without G for d <= 10 (5 with
-// SSE2). For larger d, G is summed in tiles over chunks of rows that fit the first-level cache.
+// SSE2). For larger d, G is summed in tiles over chunks of rows that fit the first-level cache. For
+// 6 <= d <= 10, AVX-512 first compacts the rows in the minority, missing or observed.
 // Index arrays of accumulators by constants only: otherwise the compiler keeps them in memory, and
 // sums take four times as long.
 #pragma once
@@ -41,17 +42,23 @@ struct SumsTask {
   T* G;                        // d x d, lower triangle; null if nothing of x is missing (G = I)
   T* b;                        // d entries
   T* scratch;                  // sums_scratch(d) entries
+  // If not null, and G neither, `finds_direction` finds U_Omega'e, d entries.
+  T* Ue_observed = nullptr;
+  // Then also U'e, if U'U = I up to rounding and most of x is observed; else null.
+  const T* Ue = nullptr;
 };
 
 template <class T>
 struct TrackedBasisKernels {
   /// Applies the pending step, then sums G = U_Omega'U_Omega and b = U_Omega'x. Returns e'x, with
-  /// the direction e of the last step, if G is null. Then r of the step must not be NaN anywhere.
+  /// the direction e of the last step, if G is null or `finds_direction`. If G is null, r of the
+  /// step must not be NaN anywhere. If Ue is given, G may be I less the sum over the missing rows.
   T (*sums)(const SumsTask<T>& task);
   /// r = x - U w on Omega, NaN elsewhere; q = U_Omega'r; products = {r'r, r'e}.
   void (*residual)(const T* U, uword n_blocks, uword d, const T* w, const T* x, const T* e, T* r,
                    T* q, T* products);
   void (*apply)(T* U, uword n_blocks, uword d, const PendingStep<T>& step);
+  bool finds_direction;  // `sums` finds U_Omega'e
 };
 
 /// For d >= least_compacted, AVX2 compacts the observed rows of each chunk of most_compacted row
@@ -61,6 +68,10 @@ inline constexpr uword least_compacted = 32, most_compacted = 48;
 template <class T>
 inline constexpr uword compacted_apart = (most_compacted + 2) * block_rows<T>;
 
+/// Row blocks of d columns and the direction that are compacted before their products are summed:
+/// 16 kB.
+constexpr uword minority_blocks(uword d) { return 256 / (d + 1); }
+
 /// Row blocks in a chunk: 32 kB, but not so few that loading the sums costs more than adding to
 /// them.
 inline uword chunk_blocks(uword d) { return std::max<uword>(512 / d / 4 * 4, 32); }
@@ -68,7 +79,8 @@ inline uword chunk_blocks(uword d) { return std::max<uword>(512 / d / 4 * 4, 32)
 /// Entries of scratch memory that `sums` needs.
 template <class T>
 uword sums_scratch(uword d) {
-  return (d + d * (d + 1) / 2) * block_rows<T> +
+  const uword minority = (d + 1) * ((d + 2) / 2 + 1 + minority_blocks(d) + 33);
+  return std::max((d + d * (d + 1) / 2), minority) * block_rows<T> +
          (d >= least_compacted ? d * compacted_apart<T> : 0);
 }
 

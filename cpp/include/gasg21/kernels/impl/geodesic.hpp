@@ -50,6 +50,63 @@ GASG21_INLINE void apply_to_register(Pack<T> (&u)[D], T* e, const PendingStep<T>
   for (uword c = 0; c < D; ++c) u[c] += shift * broadcast<P>(step.v[c]);
 }
 
+/// Some columns of a row block.
+template <class T, uword N>
+GASG21_INLINE void load_block(const T* from, Pack<T> (&to)[N], uword count) {
+  GASG21_UNROLL
+  for (uword c = 0; c < N; ++c)
+    if (c < count) to[c] = load<Pack<T>>(from + c * block_rows<T>);
+}
+
+/// Applies the step to K row blocks at once, which share the loads of z and v.
+template <class T, uword D, int K>
+GASG21_INLINE void apply_to_few_blocks(T* U, T* e, const PendingStep<T>& step) {
+  using P = Pack<T>;
+  constexpr uword L = block_rows<T>;
+  const StepFactors<T> factors(step);
+  P u[K][D], Uz[K], Uy[K], shift[K], direction;
+  GASG21_UNROLL
+  for (int k = 0; k < K; ++k) {
+    load_block<T>(U + uword(k) * D * L, u[k], D);
+    Uz[k] = Uy[k] = P{};
+  }
+  GASG21_UNROLL
+  for (uword c = 0; c < D; ++c) {
+    const P z = broadcast<P>(step.z[c]);
+    GASG21_UNROLL
+    for (int k = 0; k < K; ++k) Uz[k] += u[k][c] * z;
+  }
+  if (step.y) {
+    GASG21_UNROLL
+    for (uword c = 0; c < D; ++c) {
+      const P y = broadcast<P>(step.y[c]);
+      GASG21_UNROLL
+      for (int k = 0; k < K; ++k) Uy[k] += u[k][c] * y;
+    }
+  }
+  GASG21_UNROLL
+  for (int k = 0; k < K; ++k) {
+    const P r = load<P>(e + uword(k) * L);
+    shift[k] = shift_of<T, false>(Uz[k], r, step.y ? r - Uy[k] : r - Uz[k] * factors.y_over_z,
+                                  e + uword(k) * L, factors, direction);
+  }
+  GASG21_UNROLL
+  for (uword c = 0; c < D; ++c) {
+    const P v = broadcast<P>(step.v[c]);
+    GASG21_UNROLL
+    for (int k = 0; k < K; ++k) store(U + (uword(k) * D + c) * L, u[k][c] + shift[k] * v);
+  }
+}
+/// Applies the step to the row blocks from <= b < to.
+template <class T, uword D>
+GASG21_INLINE void apply_to_blocks(T* U, uword from, uword to, const PendingStep<T>& step) {
+  constexpr uword L = block_rows<T>;
+  constexpr int K = D <= max_tile ? 4 : 2;
+  for (; from + K <= to; from += K)
+    apply_to_few_blocks<T, D, K>(U + from * D * L, step.e + from * L, step);
+  for (; from < to; ++from) apply_to_few_blocks<T, D, 1>(U + from * D * L, step.e + from * L, step);
+}
+
 /// The shift of the K registers of rows at u[0], u[1], ...
 template <class T, bool Whole, int K>
 GASG21_INLINE void find_shift(T* const (&u)[K], T* const (&e)[K], uword d,

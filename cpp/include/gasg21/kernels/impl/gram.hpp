@@ -181,7 +181,17 @@ GASG21_INLINE T sums_in_registers(const SumsTask<T>& task) {
   constexpr uword M = Full ? 0 : D;
   Sums<T, D, M> sums;
   const PendingStep<T> step = Moving ? *task.step : PendingStep<T>{};
-  add_blocks<T, D, M, Full, Moving>(RowBlocks<T>(task, D, 0, task.n_blocks), step, sums);
+  if constexpr (bytes == 64 && Moving && !Full) {
+    // The step of some blocks, then their sums: the sums of a block would wait for its step.
+    constexpr uword at_once = 16;
+    for (uword from = 0; from < task.n_blocks; from += at_once) {
+      const uword here = std::min(at_once, task.n_blocks - from);
+      apply_to_blocks<T, D>(task.U, from, from + here, step);
+      add_blocks<T, D, M, Full, false>(RowBlocks<T>(task, D, from, here), step, sums);
+    }
+  } else {
+    add_blocks<T, D, M, Full, Moving>(RowBlocks<T>(task, D, 0, task.n_blocks), step, sums);
+  }
   GASG21_UNROLL
   for (uword c = 0; c < D; ++c) task.b[c] = lane_sum<T>(sums.b[c]);
   GASG21_UNROLL
@@ -233,6 +243,10 @@ GASG21_INLINE void sums_in_chunks(const SumsTask<T>& task) {
 /// `sums` for D columns, or for any number of them if D = 0.
 template <class T, uword D, bool Full, bool Moving>
 GASG21_INLINE T sums_for(const SumsTask<T>& task) {
+#if GASG21_BYTES == 64
+  if constexpr (D > max_tile && !Full)
+    if (task.Ue_observed) return sums_of_minority<T, D, Moving>(task);
+#endif
   if constexpr (D != 0 && (Full || D <= max_tile))
     return sums_in_registers<T, D, Full, Moving>(task);
   else if constexpr (D != 0)

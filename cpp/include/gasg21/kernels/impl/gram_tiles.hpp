@@ -24,10 +24,10 @@ GASG21_INLINE constexpr bool in_tile(uword r, uword c) {
 }
 
 /// Where the sum of columns i + r and j + c is, or of i + r and i + c - C in the corner.
-template <class T, uword C, bool Masked>
+template <class T, uword C, bool Wide>
 GASG21_INLINE T* tile_sum(T* sums, uword i, uword j, uword r, uword c) {
   const uword row = i + r, column = c < C ? j + c : i + c - C;
-  return sums + (row * (row + 1) / 2 + column) * (Masked ? bytes / sizeof(T) : 1);
+  return sums + (row * (row + 1) / 2 + column) * (Wide ? bytes / sizeof(T) : 1);
 }
 
 /// Adds the products of one register of rows to a tile.
@@ -50,10 +50,11 @@ GASG21_INLINE void add_to_tile(const Pack<T> (&left)[R], const T* columns,
 
 /// Adds a tile of the Gram matrix of a chunk to the sums: the products of the columns i, i + 1, ...
 /// (R of them) with j, j + 1, ... (C) and, if Corner, with one another. Columns are Apart from each
-/// other. Masked: over the observed entries of x; a sum is then a register. Otherwise all entries
-/// are observed, and a sum is one number: so many columns have more sums than the near caches hold
+/// other. Masked: over the observed entries of x. Otherwise all entries are observed. Wide: a sum
+/// is a register. Otherwise it is one number: many columns have more sums than the near caches hold
 /// registers.
-template <class T, uword R, uword C, bool Corner, uword Apart = block_rows<T>, bool Masked = true>
+template <class T, uword R, uword C, bool Corner, uword Apart = block_rows<T>, bool Masked = true,
+          bool Wide = Masked>
 GASG21_INLINE void add_tile(const Chunk<T>& chunk, uword i, uword j, T* sums, Ahead<T> ahead) {
   using P = Pack<T>;
   constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T);
@@ -62,7 +63,7 @@ GASG21_INLINE void add_tile(const Chunk<T>& chunk, uword i, uword j, T* sums, Ah
   for (uword r = 0; r < R; ++r) GASG21_UNROLL
   for (uword c = 0; c < C + R; ++c)
     if (in_tile<C, Corner>(r, c))
-      tile[r][c] = Masked ? load<P>(tile_sum<T, C, Masked>(sums, i, j, r, c)) : P{};
+      tile[r][c] = Wide ? load<P>(tile_sum<T, C, Wide>(sums, i, j, r, c)) : P{};
   // A pointer for each side, so that columns are at constant distances from it.
   const T *rows = chunk.U + i * Apart, *columns = chunk.U + j * Apart, *x = chunk.x;
   const uword step = chunk.stride * L;
@@ -86,8 +87,8 @@ GASG21_INLINE void add_tile(const Chunk<T>& chunk, uword i, uword j, T* sums, Ah
   for (uword r = 0; r < R; ++r) GASG21_UNROLL
   for (uword c = 0; c < C + R; ++c)
     if (in_tile<C, Corner>(r, c)) {
-      T* const sum = tile_sum<T, C, Masked>(sums, i, j, r, c);
-      if constexpr (Masked)
+      T* const sum = tile_sum<T, C, Wide>(sums, i, j, r, c);
+      if constexpr (Wide)
         store(sum, tile[r][c]);
       else
         *sum += lane_sum<T>(tile[r][c]);

@@ -4,6 +4,7 @@
 #include "gasg21/kernels/impl/residual.hpp"
 #include "gasg21/kernels/impl/gram_tiles.hpp"
 #include "gasg21/kernels/impl/gram_many_columns.hpp"
+#include "gasg21/kernels/impl/gram_minority.hpp"
 #include "gasg21/kernels/impl/gram.hpp"
 // clang-format on
 
@@ -21,7 +22,8 @@ struct TrackedBasisTable {
     else
       residual_of_many<T>(U, n_blocks, d, w, x, e, r, q, products);
   }
-  static constexpr TrackedBasisKernels<T> kernels{sums, residual, apply_step<T>};
+  static constexpr TrackedBasisKernels<T> kernels{sums, residual, apply_step<T>,
+                                                  bytes == 64 && (D > max_tile)};
 };
 
 /// Kernels for a fixed number of columns, up to D; others for any number.
