@@ -75,6 +75,28 @@ TEST_CASE_TEMPLATE("the sums of a coordinate are those over the samples that obs
   });
 }
 
+TEST_CASE("a coordinate that a heavy sample misses has all digits of the others") {
+  support::for_each_set([&] {
+    const uword n = 60, m = 70, d = 4;
+    for (const double missing : {0.0, 0.2}) {
+      CAPTURE(missing);
+      Problem<double> p(n, m, d, 0.0, missing, 0.1, 9);
+      for (uword i = 0; i < 30; ++i) p.X(i, 3) = support::quiet_nan<double>;
+      const auto U = p.near(0.05);
+      const DenseView<double> data(p.X);
+      SampleFits<double> fits = weighted_fits(U, data);
+      fits.omega[3] = 1e14 * arma::max(fits.omega);
+      CoordinateSums<double> rows(n, d);
+      add_samples(U, data, fits, rows, Parallel());
+      for (uword i = 0; i < 30; ++i) {
+        const arma::vec expected = plain_sums(p.X, U, fits, i);
+        const arma::vec sums = rows.sums.col(i);
+        REQUIRE(distance<double>(sums, expected) <= 1e-11 * arma::abs(expected).max());
+      }
+    }
+  });
+}
+
 TEST_CASE("NaN, a mask, held out entries and stored entries give the same sums to the bit") {
   const uword n = 300, m = 90, d = 6;
   support::for_each_set([&] {

@@ -46,19 +46,24 @@ struct SampleGroup {
   const T* terms;             // those of sample k start at terms + k * stride
   uword stride, moments_at;   // the moments start at terms + k * stride + moments_at
   const SampleBits<T>* seen;  // for each coordinate, the samples that observe it
-  const T* r;                 // the residual of coordinate i in sample k is r[k * r_stride + i]
+  // The residual of coordinate i in sample k is r[k * r_stride + i], 0 where it is missing.
+  // Readable up to whole cache lines.
+  const T* r;
   uword r_stride;
+  uword size;      // samples in the group
+  const T* sizes;  // for each sample, how large its products are: their trace
+  T* total;        // room for the products of a sample
 };
 
 template <class T>
 struct CoordinateSumKernels {
   /// Reads a tile of the sample x (n_rows entries, NaN = missing). Sets `bit` for the observed
-  /// coordinates, and their residuals r. U has n_rows rows and d columns, `stride` apart.  Pre:
-  /// n_rows is at least a cache line.
-  void (*note)(const T* x, uword n_rows, const T* U, uword stride, uword d,
+  /// coordinates, and the residuals r, 0 where x is missing. Returns whether any is observed. U has
+  /// n_rows rows and d columns, `stride` apart.  Pre: n_rows is at least a cache line.
+  bool (*note)(const T* x, uword n_rows, const T* U, uword stride, uword d,
                const FittedSample<T>& sample, SampleBits<T> bit, SampleBits<T>* seen, T* r);
   /// For each coordinate i, adds the products of the samples that observe it, and r_i times their
-  /// moments.
+  /// moments. Where few samples miss it, it adds the total of the group less theirs.
   void (*add)(const CoordinateTileSums<T>& tile, const SampleGroup<T>& group);
   /// Solves the normal equations of up to 8 coordinates in double, with `ridge` times their trace
   /// added to the diagonals. `sums` is as in CoordinateTileSums; x gets d numbers for each

@@ -84,8 +84,9 @@ void fetch(const AnySample<T>& x, uword from, uword to) {
 }
 
 /// The sums of some coordinates over one group of samples at a time. First `take` records which
-/// samples observe which coordinate; then `add_to` sums each coordinate in registers. Samples are
-/// summed in their order, so the grouping changes no bit.
+/// samples observe which coordinate; then `add_to` sums each coordinate in registers. Samples of
+/// which nothing is observed there are left out, so that all layouts of the data have the same
+/// groups, and give the same bits.
 template <class T>
 class CoordinateTile {
  public:
@@ -100,7 +101,9 @@ class CoordinateTile {
         r_stride_(whole_blocks<T>(height) + kernels::block_rows<T>),  // spreads over the cache
         terms_(stride_ * group, T(0)),
         seen_(height, Bits(0)),
-        r_(r_stride_ * group),
+        r_(r_stride_ * group, T(0)),
+        sizes_(group),
+        total_(moments_at_),
         x_(whole_blocks<T>(height + 1), T(0)),
         at_(height + 1),
         rows_(d_ * block, T(0)) {}
@@ -111,12 +114,14 @@ class CoordinateTile {
   template <class Sample>
   void take(const Sample& x, const SampleFits<T>& fits, uword at, uword from, uword to) {
     const T* w = fits.W.colptr(at);
+    if (!note(x, {w, fits.up[at], fits.down[at]}, from, to)) return;
     T *y = &terms_[size_ * stride_], *z = y + moments_at_;
+    sizes_[size_] = 0;
     for (uword c = 0; c < d_; ++c) {
       z[c] = T(fits.omega[at]) * w[c];
+      sizes_[size_] += z[c] * w[c];
       for (uword b = c; b < d_; ++b) *y++ = z[c] * w[b];
     }
-    note(x, {w, fits.up[at], fits.down[at]}, from, to);
     ++size_;
   }
 
@@ -124,7 +129,8 @@ class CoordinateTile {
   void add_to(CoordinateSums<T>& rows, uword from, uword to) {
     kernels::coordinate_sum_kernels<T>().add(
         {rows.sums.colptr(from), to - from, packed_, d_},
-        {terms_.data(), stride_, moments_at_, seen_.data(), r_.data(), r_stride_});
+        {terms_.data(), stride_, moments_at_, seen_.data(), r_.data(), r_stride_, size_,
+         sizes_.data(), total_.data()});
     std::fill(seen_.begin(), seen_.end(), Bits(0));
     size_ = 0;
   }
@@ -133,8 +139,9 @@ class CoordinateTile {
   using Bits = kernels::SampleBits<T>;
   static constexpr uword group = kernels::sample_group<T>, block = kernels::block_rows<T>;
 
+  /// Records which entries of a sample are observed. Returns false if there are none.
   template <class Sample>
-  void note(const Sample& x, const kernels::FittedSample<T>& fitted, uword from, uword to) {
+  bool note(const Sample& x, const kernels::FittedSample<T>& fitted, uword from, uword to) {
     if (stores_few(x, U_.n_rows) || to - from < block) return note_some(x, fitted, from, to);
     const T* entries = entries_of(x);
     if (!entries) {
@@ -144,14 +151,14 @@ class CoordinateTile {
         x_[i - from] = observed ? value : missing;
       });
     }
-    kernels::coordinate_sum_kernels<T>().note(entries ? entries + from : x_.data(), to - from,
-                                              U_.colptr(0) + from, U_.n_rows, d_, fitted, bit(),
-                                              seen_.data(), &r_[size_ * r_stride_]);
+    return kernels::coordinate_sum_kernels<T>().note(
+        entries ? entries + from : x_.data(), to - from, U_.colptr(0) + from, U_.n_rows, d_, fitted,
+        bit(), seen_.data(), &r_[size_ * r_stride_]);
   }
 
   /// As `note`, by gathering the observed entries and their rows of U.
   template <class Sample>
-  void note_some(const Sample& x, const kernels::FittedSample<T>& fitted, uword from, uword to) {
+  bool note_some(const Sample& x, const kernels::FittedSample<T>& fitted, uword from, uword to) {
     uword count = 0;
     each_entry(x, from, to, [&](uword i, T value, bool observed) {
       at_[count] = i;
@@ -160,6 +167,7 @@ class CoordinateTile {
     });
     Bits seen[block] = {};
     T rest[block], *r = &r_[size_ * r_stride_];
+    std::fill(r, r + r_stride_, T(0));
     for (uword first = 0; first < count; first += block) {
       const uword here = std::min(block, count - first);
       for (uword l = 0; l < here; ++l) {
@@ -173,6 +181,7 @@ class CoordinateTile {
         r[at_[first + l] - from] = rest[l];
       }
     }
+    return count > 0;
   }
 
   Bits bit() const { return Bits(1) << size_; }
@@ -183,7 +192,9 @@ class CoordinateTile {
   uword size_ = 0;          // samples in the group
   Aligned<T> terms_;        // per sample: omega w w', packed, and omega w; see SampleGroup
   std::vector<Bits> seen_;  // per coordinate: the samples that observe it
-  Aligned<T> r_;            // per sample: its residuals
+  Aligned<T> r_;            // per sample: its residuals, 0 where it is missing
+  std::vector<T> sizes_;    // per sample: the trace of omega w w'
+  Aligned<T> total_;        // the sum of omega w w' over the group
   std::vector<T> x_;        // one sample
   std::vector<uword> at_;   // its observed coordinates
   std::vector<T> rows_;     // their rows of U, one row block

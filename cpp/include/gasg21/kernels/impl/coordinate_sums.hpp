@@ -14,6 +14,18 @@ GASG21_INLINE uword lowest_bit(Bits bits) {
 #endif
 }
 
+/// How many bits are set.
+template <class Bits>
+GASG21_INLINE int count_bits(Bits bits) {
+#if defined(__GNUC__)
+  return __builtin_popcountll(bits);
+#else
+  int count = 0;
+  for (; bits; bits &= bits - 1) ++count;
+  return count;
+#endif
+}
+
 /// The residuals of K registers of rows.
 template <class T, int K>
 GASG21_INLINE void residuals_of(const T* x, const T* U, uword stride, uword d,
@@ -30,119 +42,143 @@ GASG21_INLINE void residuals_of(const T* x, const T* U, uword stride, uword d,
     for (int k = 0; k < K; ++k) residual[k] = residual[k] - load<P>(U + c * stride + k * lanes) * w;
   }
   GASG21_UNROLL
-  for (int k = 0; k < K; ++k) store(r + k * lanes, residual[k]);
+  for (int k = 0; k < K; ++k) store(r + k * lanes, where_observed(residual[k], residual[k]));
 }
 
-/// Adds the samples `bits` to R registers of products and Q registers of moments of one coordinate,
-/// with residuals r.
-template <class T, uword R, uword Q>
-GASG21_INLINE void add_samples(const T* terms, const T* moment_terms, uword stride, const T* r,
-                               uword r_stride, SampleBits<T> bits, T* products, T* moments) {
+/// Sums R registers of products of the samples `bits`, and the sizes of these samples.
+template <class T, uword R>
+GASG21_INLINE T sum_products(const SampleGroup<T>& group, uword first, SampleBits<T> bits,
+                             Pack<T> (&sum)[R]) {
   using P = Pack<T>;
   constexpr uword lanes = bytes / sizeof(T);
-  P sum[R ? R : 1], moment[Q ? Q : 1];
-  GASG21_UNROLL
-  for (uword q = 0; q < R; ++q) sum[q] = load<P>(products + q * lanes);
-  GASG21_UNROLL
-  for (uword q = 0; q < Q; ++q) moment[q] = load<P>(moments + q * lanes);
+  const T* const terms = group.terms + first * lanes;
+  T size = 0;
   while (bits) {
     const uword k = lowest_bit(bits);
     bits &= bits - 1;
+    size += group.sizes[k];
     GASG21_UNROLL
-    for (uword q = 0; q < R; ++q) sum[q] += load<P>(terms + k * stride + q * lanes);
-    if constexpr (Q != 0) {
-      const P residual = broadcast<P>(r[k * r_stride]);
-      GASG21_UNROLL
-      for (uword q = 0; q < Q; ++q)
-        moment[q] += load<P>(moment_terms + k * stride + q * lanes) * residual;
-    }
+    for (uword q = 0; q < R; ++q) sum[q] += load<P>(terms + k * group.stride + q * lanes);
   }
-  GASG21_UNROLL
-  for (uword q = 0; q < R; ++q) store(products + q * lanes, sum[q]);
-  GASG21_UNROLL
-  for (uword q = 0; q < Q; ++q) store(moments + q * lanes, moment[q]);  // after the products
+  return size;
 }
 
-/// Adds R registers of products from number `first` on, and Q registers of moments from
-/// `first_moment` on, of one coordinate after the other.
-template <class T, uword R, uword Q>
+/// Adds R registers of products from number `first` on, of one coordinate after the other.
+template <class T, uword R>
 GASG21_INLINE void add_registers(const CoordinateTileSums<T>& tile, const SampleGroup<T>& group,
-                                 uword first, uword first_moment) {
+                                 uword first, T total_size) {
+  using P = Pack<T>;
+  using Bits = SampleBits<T>;
   constexpr uword lanes = bytes / sizeof(T);
   const uword column = tile.products + tile.moments;
-  const T *terms = group.terms + first * lanes,
-          *moment_terms = group.terms + group.moments_at + first_moment * lanes;
+  const Bits all = group.size < sample_group<T> ? (Bits(1) << group.size) - 1 : ~Bits(0);
   // The last register may reach beyond the sums of its coordinate, where it adds zeros. It must not
   // reach beyond the tile, which another thread may be writing: there it works on a copy.
-  const uword reach =
-      std::max(R ? (first + R) * lanes : 0, Q ? tile.products + (first_moment + Q) * lanes : 0);
-  const uword n_products = R ? std::min(R * lanes, tile.products - first * lanes) : 0;
-  const uword n_moments = Q ? std::min(Q * lanes, tile.moments - first_moment * lanes) : 0;
-  T copy[(R + Q) * lanes];
+  const uword count = std::min(R * lanes, tile.products - first * lanes);
+  T copy[R * lanes];
   for (uword i = 0; i < tile.n_rows; ++i) {
-    if (group.seen[i] == 0) continue;
-    T *products = tile.sums + i * column + first * lanes,
-      *moments = tile.sums + i * column + tile.products + first_moment * lanes;
-    const bool inside = i * column + reach <= tile.n_rows * column;
+    const Bits seen = group.seen[i];
+    if (seen == 0) continue;
+    T* products = tile.sums + i * column + first * lanes;
+    const bool inside = i * column + (first + R) * lanes <= tile.n_rows * column;
     if (!inside) {
-      std::fill(copy, copy + (R + Q) * lanes, T(0));
-      std::copy(products, products + n_products, copy);
-      std::copy(moments, moments + n_moments, copy + R * lanes);
+      std::fill(copy, copy + R * lanes, T(0));
+      std::copy(products, products + count, copy);
     }
-    add_samples<T, R, Q>(terms, moment_terms, group.stride, group.r + i, group.r_stride,
-                         group.seen[i], inside ? products : copy,
-                         inside ? moments : copy + R * lanes);
-    if (!inside) {
-      std::copy(copy, copy + n_products, products);
-      std::copy(copy + R * lanes, copy + R * lanes + n_moments, moments);
+    T* const to = inside ? products : copy;
+    P sum[R], missed[R];
+    GASG21_UNROLL
+    for (uword q = 0; q < R; ++q) {
+      sum[q] = load<P>(to + q * lanes);
+      missed[q] = P{};
     }
+    // The total less those that miss it, unless the difference would lose digits.
+    if (2 * uword(count_bits(seen)) > group.size &&
+        2 * sum_products<T, R>(group, first, all ^ seen, missed) <= total_size) {
+      GASG21_UNROLL
+      for (uword q = 0; q < R; ++q)
+        sum[q] += load<P>(group.total + (first + q) * lanes) - missed[q];
+    } else {
+      sum_products<T, R>(group, first, seen, sum);
+    }
+    GASG21_UNROLL
+    for (uword q = 0; q < R; ++q) store(to + q * lanes, sum[q]);
+    if (!inside) std::copy(copy, copy + count, products);
   }
 }
 
-/// The same for R, 1 to 8, known at run time.
-template <class T, uword Q>
-GASG21_INLINE void add_some(const CoordinateTileSums<T>& tile, const SampleGroup<T>& group, uword R,
-                            uword first) {
-#define GASG21_REGISTERS(count) \
-  if (R == (count)) return add_registers<T, count, Q>(tile, group, first, 0);
-  GASG21_REGISTERS(1)
-  GASG21_REGISTERS(2)
-  GASG21_REGISTERS(3)
-  GASG21_REGISTERS(4)
-  GASG21_REGISTERS(5)
-  GASG21_REGISTERS(6)
-  GASG21_REGISTERS(7)
-  GASG21_REGISTERS(8)
-#undef GASG21_REGISTERS
-}
-
-/// Adds all products and moments, at most 8 registers of products at a time. The first moments go
-/// with the last products, which saves one loop over the bits.
+/// Adds all products, at most 8 registers of them at a time.
 template <class T>
-GASG21_INLINE void add_all(const CoordinateTileSums<T>& tile, const SampleGroup<T>& group) {
+GASG21_INLINE void add_products(const CoordinateTileSums<T>& tile, const SampleGroup<T>& group) {
+  using P = Pack<T>;
   constexpr uword lanes = bytes / sizeof(T), most = 8;
-  const uword count = (tile.products + lanes - 1) / lanes;
-  const uword n_moments = (tile.moments + lanes - 1) / lanes;
-  const uword n_parts = (count + most - 1) / most;
-  uword first = 0;
-  for (uword part = 0; part < n_parts; ++part) {
-    const uword here = (count - first + n_parts - part - 1) / (n_parts - part);
-    if (part + 1 < n_parts)
-      add_some<T, 0>(tile, group, here, first);
-    else if (n_moments == 1)
-      add_some<T, 1>(tile, group, here, first);
-    else
-      add_some<T, 2>(tile, group, here, first);
-    first += here;
+  const uword count = (tile.products + lanes - 1) / lanes, n_parts = (count + most - 1) / most;
+  T total_size = 0;
+  for (uword k = 0; k < group.size; ++k) total_size += group.sizes[k];
+  for (uword q = 0; q < count; ++q) {
+    P sum = P{};
+    for (uword k = 0; k < group.size; ++k)
+      sum += load<P>(group.terms + k * group.stride + q * lanes);
+    store(group.total + q * lanes, sum);
   }
-  uword q = 2;
-  for (; q + 4 <= n_moments; q += 4) add_registers<T, 0, 4>(tile, group, 0, q);
-  for (; q < n_moments; ++q) add_registers<T, 0, 1>(tile, group, 0, q);
+  uword first = 0, R;
+  for (uword part = 0; part < n_parts; ++part, first += R) {
+    R = (count - first + n_parts - part - 1) / (n_parts - part);
+#define GASG21_REGISTERS(count) \
+  if (R == (count)) add_registers<T, count>(tile, group, first, total_size);
+    GASG21_REGISTERS(1)
+    GASG21_REGISTERS(2)
+    GASG21_REGISTERS(3)
+    GASG21_REGISTERS(4)
+    GASG21_REGISTERS(5)
+    GASG21_REGISTERS(6)
+    GASG21_REGISTERS(7)
+    GASG21_REGISTERS(8)
+#undef GASG21_REGISTERS
+  }
+}
+
+/// Adds C moments from number c on, of a register of coordinates from i on: a lane each, since a
+/// coordinate that a sample misses has a residual of 0.
+template <class T, uword C>
+GASG21_INLINE void add_moments(const CoordinateTileSums<T>& tile, const SampleGroup<T>& group,
+                               uword c, uword i) {
+  using P = Pack<T>;
+  constexpr uword lanes = bytes / sizeof(T);
+  const uword column = tile.products + tile.moments, here = std::min(lanes, tile.n_rows - i);
+  T* const moments = tile.sums + i * column + tile.products + c;
+  T memory[C][lanes] = {};
+  P sum[C];
+  for (uword l = 0; l < here; ++l) GASG21_UNROLL
+  for (uword k = 0; k < C; ++k) memory[k][l] = moments[l * column + k];
+  GASG21_UNROLL
+  for (uword k = 0; k < C; ++k) sum[k] = load<P>(memory[k]);
+  const T *terms = group.terms + group.moments_at + c, *r = group.r + i;
+  for (uword k = 0; k < group.size; ++k, terms += group.stride, r += group.r_stride) {
+    const P residual = load<P>(r);
+    GASG21_UNROLL
+    for (uword q = 0; q < C; ++q) sum[q] += broadcast<P>(terms[q]) * residual;
+  }
+  GASG21_UNROLL
+  for (uword k = 0; k < C; ++k) store(memory[k], sum[k]);
+  for (uword l = 0; l < here; ++l) GASG21_UNROLL
+  for (uword k = 0; k < C; ++k) moments[l * column + k] = memory[k][l];
+}
+
+/// Adds all moments, 5 at a time.
+template <class T>
+GASG21_INLINE void add_all_moments(const CoordinateTileSums<T>& tile, const SampleGroup<T>& group) {
+  constexpr uword lanes = bytes / sizeof(T);
+  for (uword i = 0; i < tile.n_rows; i += lanes) {
+    uword c = 0;
+    for (; c + 5 <= tile.moments; c += 5) add_moments<T, 5>(tile, group, c, i);
+    for (; c < tile.moments; ++c) add_moments<T, 1>(tile, group, c, i);
+  }
 }
 
 template <class T>
 struct CoordinateSumTable {
-  static void note(const T* x, uword n_rows, const T* U, uword stride, uword d,
+  static bool note(const T* x, uword n_rows, const T* U, uword stride, uword d,
                    const FittedSample<T>& sample, SampleBits<T> bit, SampleBits<T>* seen, T* r) {
     constexpr uword lanes = bytes / sizeof(T);
     constexpr int K = 4;
@@ -155,10 +191,18 @@ struct CoordinateSumTable {
       i = n_rows - lanes;
       residuals_of<T, 1>(x + i, U + i, stride, d, sample, r + i);
     }
-    for (i = 0; i < n_rows; ++i) seen[i] |= x[i] == x[i] ? bit : SampleBits<T>(0);
+    SampleBits<T> any = 0;
+    for (i = 0; i < n_rows; ++i) {
+      const SampleBits<T> observed = x[i] == x[i] ? bit : SampleBits<T>(0);
+      seen[i] |= observed;
+      any |= observed;
+    }
+    return any != 0;
   }
   static void add(const CoordinateTileSums<T>& tile, const SampleGroup<T>& group) {
-    add_all(tile, group);
+    if (group.size == 0) return;
+    add_products(tile, group);
+    add_all_moments(tile, group);
   }
   static void solve(const T* sums, uword n_rows, uword d, double ridge, T* x, double* scratch) {
     constexpr uword L = block_rows<double>, lanes = bytes / sizeof(double);
