@@ -1,4 +1,4 @@
-"""The C++ program of the speed measurements: how it is built and run."""
+"""The C++ programs of the speed measurements: how they are built and run."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "speed"
 PROGRAM = BUILD / "benchmarks" / "speed" / "gasg21_speed"
+CLUSTERS = PROGRAM.with_name("gasg21_clusters")
 
 Record = dict[str, Any]
 
 
 def build() -> None:
-    """Build the program as users build the library: Release, for any machine with this architecture."""
+    """Build the programs as users build the library: Release, for any machine with this architecture."""
     options = ["-DCMAKE_BUILD_TYPE=Release", "-DGASG21_BENCHMARKS=ON", "-DGASG21_INSTALL=OFF"]
     configure = ["cmake", "-S", ROOT, "-B", BUILD, *options]
     if shutil.which("valgrind") is None or call(configure).returncode:  # it may be OpenBLAS that is missing
         subprocess.run([ROOT / "scripts" / "bootstrap", "speed"], check=True)
-    for command in (configure, ["cmake", "--build", BUILD, "--target", PROGRAM.name]):
+    for command in (configure, ["cmake", "--build", BUILD, "--target", PROGRAM.name, CLUSTERS.name]):
         if (done := call(command)).returncode:
             raise SystemExit(done.stdout)
 
@@ -52,6 +53,12 @@ def run(command: str, **arguments: Any) -> list[Record]:
     """Run the program and return the JSON objects that it prints."""
     words = [PROGRAM, command, *(f"{name}={value}" for name, value in arguments.items())]
     return [json.loads(line) for line in subprocess.check_output(words, text=True, env=environment()).splitlines()]
+
+
+def run_clusters(**arguments: Any) -> Record:
+    """Run the program for K subspaces and return the JSON object that it prints."""
+    words = [CLUSTERS, *(f"{name}={value}" for name, value in arguments.items())]
+    return json.loads(subprocess.check_output(words, text=True, env=environment()))
 
 
 def machine() -> str:
