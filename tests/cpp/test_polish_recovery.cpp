@@ -42,7 +42,8 @@ TEST_CASE("the polish solves 90 % outliers, which the stream does not") {
     CHECK(result.converged);
     CHECK(p.angle(U) <= 1e-6);
     CHECK(result.estimated_angle <= 1e-3);
-    if (seed == 1) CHECK(p.angle(streamed(p.X, 5, 20)) > 1e-3);
+    // Later passes find the subspace or not, which rounding decides.
+    if (seed == 1) CHECK(p.angle(streamed(p.X, 5, 5)) > 0.1);
   }
 }
 
