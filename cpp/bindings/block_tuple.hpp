@@ -67,10 +67,7 @@ inline BlockSums as_sums(const py::tuple& given, uword n, uword d) {
   sums.coordinates = rows;
   sums.information = from_square(as_array(given[4], "information"), d);
   sums.near = given[5].cast<uword>();
-  const arma::uvec counts = as_order(given[6]);
-  require(counts.n_elem == LogHistogram::n_bins, "residuals must have ", LogHistogram::n_bins,
-          " entries");
-  sums.residuals = LogHistogram(counts);
+  sums.residuals = LogHistogram(as_order(given[6]));
   sums.usage = as_usage(given[7]);
   return sums;
 }

@@ -18,6 +18,7 @@ from gasg21 import _core
 
 STUB = Path(__file__).parents[2] / "python" / "gasg21" / "_core.pyi"
 HUGE = [2**40 + 1, 2**62, 2**63 - 1, 2**63, 2**64 - 1, 2**64]
+N_BINS = 1 + 60 * 128  # of a histogram of residuals
 # Whole fits take long: they are called less often than the others.
 SLOW = {
     "recover": 0.15,
@@ -201,7 +202,10 @@ class Arguments:
         if name.startswith("Seeder"):
             dtype = np.float64 if bits == "64" else np.float32
             X = self.rng.standard_normal((30, self.n)).astype(dtype)
-            return getattr(_core, name)(X, None, self.n, 20, 1)
+            seeder = getattr(_core, name)(X, None, self.n, 20, 1)
+            if self.chance(0.5):
+                seeder.farthest([1], 5, 3)
+            return seeder
         if name.startswith("BlockPolish"):
             dtype = np.float64 if bits == "64" else np.float32
             U = np.linalg.qr(self.rng.standard_normal((self.n, 1)))[0].T
@@ -275,6 +279,7 @@ class Arguments:
             "r2": lambda: self.array((max(m, 4),), np.float64) ** 2,
             "count": lambda: np.full(max(m, 4), float(n)),
             "norm": lambda: self.array((max(m, 4),), np.float64),
+            "residuals": lambda: self.rng.integers(0, 9, N_BINS).astype(np.uint64),
             "errors": lambda: self.array((m,), np.float64),
             "reference": lambda: self.array((n,), np.float64),
             "out": lambda: np.zeros((m, n), self.dtype),
@@ -293,7 +298,8 @@ class Arguments:
         return made if self.chance(0.9) or not isinstance(made, np.ndarray) else self.odd(made)
 
     def bytes(self):
-        data = bytearray(self.tracker().__getstate__() if self.chance(0.8) else self.rng.bytes(100))
+        saved = f"{self.rng.choice(['Tracker', 'KSubspaces', 'Subspace'])}{self.rng.choice([32, 64])}"
+        data = bytearray(self.object_of(saved).__getstate__() if self.chance(0.8) else self.rng.bytes(100))
         if self.chance(0.7):
             data[int(self.rng.integers(len(data)))] ^= 1 << int(self.rng.integers(8))
         return bytes(data)

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <gasg21/support/log_histogram.hpp>
+#include <stdexcept>
 #include <vector>
 
 #include "support.hpp"
@@ -50,4 +51,9 @@ TEST_CASE("zeros, tiny numbers, one and NaN have a place or none") {
   ones.add(1 + 1e-12);
   CHECK(arma::accu(ones.counts()) == 2);
   CHECK(ones.quantile(1) == doctest::Approx(1).epsilon(0.01));
+}
+
+TEST_CASE("counts of another number of bins are refused") {
+  CHECK_THROWS_AS(LogHistogram(arma::uvec{1}), std::invalid_argument);
+  CHECK_NOTHROW(LogHistogram(LogHistogram().counts()));
 }

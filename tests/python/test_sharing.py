@@ -212,6 +212,12 @@ def test_a_basis_of_more_entries_than_memory_is_refused(tracker, n, d):
         tracker(n, d, _core.AdaptiveStep(), 0)
 
 
+def test_a_histogram_of_another_size_is_refused():
+    """A share that is not a number would be looked for beyond its end."""
+    with pytest.raises(InvalidInputError, match="a histogram has 7681 counts, not 1"):
+        _core.quantile(np.ones(1, np.uint64), np.nan)
+
+
 def test_candidates_without_end_are_refused():
     with pytest.raises(InvalidInputError, match="n_candidates=18446744073709551615 must be at most"):
         _core.repair([np.eye(2, 20)], models.COMPLETE, None, 2**64 - 1, 3, 0)

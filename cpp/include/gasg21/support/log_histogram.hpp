@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "gasg21/support/config.hpp"
+#include "gasg21/support/error.hpp"
 
 namespace gasg21 {
 
@@ -16,7 +18,9 @@ class LogHistogram {
   static constexpr uword n_bins = 1 + octaves * per_octave;
 
   LogHistogram() : counts_(n_bins, arma::fill::zeros) {}
-  explicit LogHistogram(arma::uvec counts) : counts_(std::move(counts)) {}
+  explicit LogHistogram(arma::uvec counts) : counts_(std::move(counts)) {
+    require(counts_.n_elem == n_bins, "a histogram has ", n_bins, " counts, not ", counts_.n_elem);
+  }
 
   /// Counts one number. NaN does not count; what is above 1 counts as 1.
   void add(double x) {
