@@ -12,6 +12,7 @@ from gasg21 import GASG21, GRASTA, SubspaceImputer, _core
 from gasg21._algorithms import held_out
 from gasg21._data.samples import Samples
 from gasg21.datasets import make_low_rank
+from gasg21.exceptions import DataQualityWarning
 from tests import completion_reference as reference
 
 FLOAT = np.dtype(np.float64)
@@ -245,3 +246,14 @@ def test_infinite_entries_do_not_flatter_the_score():
     noise = np.where(np.isnan(bad), np.nan, np.random.default_rng(0).standard_normal(bad.shape))
     noise[: len(bad) // 2 + 5, 0] = np.inf
     assert model.score(noise) < 0.1 < model.score(bad)
+
+
+@pytest.mark.parametrize(("kind", "method"), [(GASG21, "complete"), (SubspaceImputer, "transform")])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_warning_of_features_without_an_entry_names_the_users_line(kind, method, rng):
+    X = rng.standard_normal((100, 2)) @ rng.standard_normal((2, 15))
+    X[:, 4] = np.nan
+    fitted = kind(2, random_state=0).fit(X)
+    with pytest.warns(DataQualityWarning, match="their missing entries stay NaN: 4") as caught:
+        getattr(fitted, method)(X)
+    assert caught[0].filename == __file__

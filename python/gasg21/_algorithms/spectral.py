@@ -117,8 +117,6 @@ def _by_lanczos(affinity: Array | Factored, scale: Array, count: int) -> Array |
 
 def cluster_points(points: Array, n_clusters: int, random_state: Any, n_init: int) -> Array:
     """Return the labels of k-means, numbered without gaps; there may be fewer distinct points than clusters."""
-    from sklearn.cluster import KMeans  # slow to import, and one subspace needs none
-
     n_clusters = min(n_clusters, len(np.unique(points, axis=0)))
     labels = k_means(points, n_clusters, seed_of(random_state), n_init)
     return np.asarray(np.unique(labels, return_inverse=True)[1])

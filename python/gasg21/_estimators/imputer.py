@@ -166,7 +166,7 @@ class SubspaceImputer(
         check_is_fitted(self)
         samples = check_samples(self, X, mask, reset=False, dtype=self.components_.dtype)
         out = held_out.complete(self._model._current().subspace, samples, n_threads(self.n_jobs))
-        warn_of_unseen(self, self._model._current().subspace)
+        warn_of_unseen(self, self._model._current().subspace, decorators=2)  # one of them by scikit-learn
         return out
 
     def fit_transform(self, X: Any, y: None = None, mask: Any = None) -> Array:

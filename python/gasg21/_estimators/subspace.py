@@ -267,13 +267,13 @@ def _each_batch(samples: Samples, work: Callable[[Batch], Array]) -> Array:
     return np.concatenate([work(batch) for batch in samples.batches()])
 
 
-def warn_of_unseen(estimator: Any, subspace: _core.Subspace) -> None:
-    """Warn of features that no sample of the fit observes."""
+def warn_of_unseen(estimator: Any, subspace: _core.Subspace, decorators: int) -> None:
+    """Warn of features that no sample of the fit observes, in a method with so many decorators."""
     unseen = held_out.unseen(subspace)
     if len(unseen):
         names = listed(unseen, getattr(estimator, "feature_names_in_", None))
         msg = f"no sample of the fit observes these features, so their missing entries stay NaN: {names}"
-        warnings.warn(msg, DataQualityWarning, stacklevel=4)
+        warnings.warn(msg, DataQualityWarning, stacklevel=3 + decorators)
 
 
 @stored(history=list, status=str, estimated_angle=float)
@@ -458,7 +458,7 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
         labels = super().predict(X, mask)
         doubt = self._current().doubt_about_decisions
         if doubt is not None:
-            warnings.warn(doubt, DataQualityWarning, stacklevel=4)  # beside this method, two decorators
+            warnings.warn(doubt, DataQualityWarning, stacklevel=5)  # beside this method, three decorators
         return labels
 
     @by_parts
@@ -517,7 +517,7 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
         if loss != "l21":
             by_weights = self._weights(samples, now.subspace) @ now.components + now.mean
             held_out.replace_missing(out, samples, by_weights, now.subspace)
-        warn_of_unseen(self, now.subspace)
+        warn_of_unseen(self, now.subspace, decorators=4)
         return out
 
     @reads
