@@ -1,8 +1,8 @@
 // inliers/weight_prior.hpp: the law of the weights is found from noisy, incomplete samples.
 #include <cmath>
-#include <limits>
 #include <gasg21/geometry/jacobi_svd.hpp>
 #include <gasg21/inliers/weight_prior.hpp>
+#include <limits>
 
 #include "support.hpp"
 

@@ -397,7 +397,7 @@ class Recoverer {
   Tracker tracker_;
   uword d_;
   RecoverOptions options_;
-  arma::Mat<T> basis_;  // n x d
+  arma::Mat<T> basis_;          // n x d
   std::optional<Fitted> fits_;  // of some samples to it
   std::vector<PassRecord> history_;
   Status status_ = Status::interrupted;
