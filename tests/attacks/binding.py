@@ -19,6 +19,7 @@ from gasg21 import _core
 STUB = Path(__file__).parents[2] / "python" / "gasg21" / "_core.pyi"
 HUGE = [2**40 + 1, 2**62, 2**63 - 1, 2**63, 2**64 - 1, 2**64]
 N_BINS = 1 + 60 * 128  # of a histogram of residuals
+REFUSED = object()
 # Whole fits take long: they are called less often than the others.
 SLOW = {
     "recover": 0.15,
@@ -30,7 +31,7 @@ SLOW = {
 
 
 def signatures():
-    """Return (class or None, function, [(parameter, annotation, is keyword only)], is static) of all callables."""
+    """Return (class or None, function, [(parameter, annotation, is keyword only, has default)], is static) of all."""
     tree = ast.parse(STUB.read_text())
     found = []
     for node in tree.body:
@@ -49,17 +50,27 @@ def signatures():
 
 def parameters(node, skip):
     args = node.args
-    listed = [(a.arg, ast.unparse(a.annotation), False) for a in args.args[skip:]]
-    return listed + [(a.arg, ast.unparse(a.annotation), True) for a in args.kwonlyargs]
+    given = args.args[skip:]
+    required = len(given) - len(args.defaults)
+    listed = [(a.arg, ast.unparse(a.annotation), False, k >= required) for k, a in enumerate(given)]
+    only = zip(args.kwonlyargs, args.kw_defaults, strict=True)
+    return listed + [(a.arg, ast.unparse(a.annotation), True, default is not None) for a, default in only]
+
+
+def dtype_of(cls):
+    return np.float64 if cls.endswith("64") else np.float32
 
 
 class Arguments:
     """Draws arguments by their annotations: mostly sizes that fit together, sometimes anything."""
 
-    def __init__(self, rng, folder):
+    def __init__(self, rng, folder, cls):
         self.rng, self.folder = rng, folder
         self.n, self.d, self.m = (int(rng.choice(pool)) for pool in ([2, 3, 5, 8, 17], [1, 2, 3], [0, 1, 4, 20, 60]))
         self.dtype = np.float64 if rng.random() < 0.7 else np.float32
+        if cls is not None and cls.endswith(("32", "64")) and self.chance(0.8):
+            self.dtype = dtype_of(cls)
+        self.row_shape = (1, self.n) if self.chance(0.5) else (self.n,)
 
     def chance(self, share):
         return self.rng.random() < share
@@ -155,13 +166,26 @@ class Arguments:
         return made[int(self.rng.integers(len(made)))]()
 
     def tracker(self, bits="64"):
-        dtype = np.float64 if bits == "64" else np.float32
-        tracker = getattr(_core, f"Tracker{bits}")(self.n, min(self.d, self.n - 1), self.rule(), 3)
-        tracker.consume(self.rng.standard_normal((10, self.n)).astype(dtype))
+        X, d = self.rng.standard_normal((10, self.n)).astype(dtype_of(bits)), min(self.d, self.n - 1)
+        if self.chance(0.3):  # an affine one
+            given = {"rule": self.rule(), "loss": "l21", "metric": _core.NoScaling(), "following": _core.Following()}
+            return _core.start_tracker(X, None, self.n, d, init="random", center=True, seed=3, **given)
+        tracker = getattr(_core, f"Tracker{bits}")(self.n, d, self.rule(), 3)
+        tracker.consume(X)
         return tracker
 
+    def subspace(self, bits="64"):
+        """Return a subspace, half of which have read a row already."""
+        subspace = self.tracker(bits).published()[0]
+        row = self.rng.standard_normal(self.n).astype(dtype_of(bits))
+        if self.chance(0.5):
+            subspace.row_residual(row, None, True)
+            subspace.row_weights(row, None)
+            subspace.row_completed(row, self.rng.random(self.n) < 0.7)
+        return subspace
+
     def union(self, bits="64"):
-        dtype = np.float64 if bits == "64" else np.float32
+        dtype = dtype_of(bits)
         d = min(self.d, self.n - 1)
         bases = [np.linalg.qr(self.rng.standard_normal((self.n, d)))[0].T.astype(dtype).copy() for _ in range(2)]
         return getattr(_core, f"KSubspaces{bits}")(bases, self.rule(), 3)
@@ -198,20 +222,20 @@ class Arguments:
         if name.startswith("KSubspaces"):
             return self.union(bits)
         if name.startswith("Subspace"):
-            return self.tracker(bits).published()[0]
+            return self.subspace(bits)
         if name.startswith("Seeder"):
-            dtype = np.float64 if bits == "64" else np.float32
+            dtype = dtype_of(name)
             X = self.rng.standard_normal((30, self.n)).astype(dtype)
             seeder = getattr(_core, name)(X, None, self.n, 20, 1)
             if self.chance(0.5):
                 seeder.farthest([1], 5, 3)
             return seeder
         if name.startswith("BlockPolish"):
-            dtype = np.float64 if bits == "64" else np.float32
+            dtype = dtype_of(name)
             U = np.linalg.qr(self.rng.standard_normal((self.n, 1)))[0].T
             return _core.block_polish(np.ascontiguousarray(U, dtype), None)
         if name.startswith("BlockFit"):
-            X = self.rng.standard_normal((30, self.n)).astype(np.float64 if bits == "64" else np.float32)
+            X = self.rng.standard_normal((30, self.n)).astype(dtype_of(name))
             rule, options = _core.AdaptiveStep(scaling=True), _core.RecoverOptions(max_passes=1)
             chosen = {"rule": rule, "stream_rule": rule, "loss": "l21", "metric": _core.CovarianceScaling()}
             return _core.solve_sample(X, None, self.n, 1, init="random", options=options, **chosen)
@@ -221,6 +245,19 @@ class Arguments:
             fits = self.fits()
             return _core.learn_distances(*fits, _core.decide(*fits, self.n))
         return getattr(_core, name)()
+
+    def draw_all(self, listed):
+        """Return the positional and the keyword arguments: in half of the calls few of those that have a default."""
+        positional, keywords, few = [], {}, self.chance(0.5)
+        for name, annotation, keyword_only, has_default in listed:
+            if few and has_default and self.chance(0.7):
+                continue
+            value = self.draw(name, annotation)
+            if keyword_only or (few and has_default):
+                keywords[name] = value
+            else:
+                positional.append(value)
+        return positional, keywords
 
     def draw(self, name, annotation):
         """Return an argument for a parameter."""
@@ -257,7 +294,7 @@ class Arguments:
             "Following": lambda: _core.Following(replay=int(self.rng.integers(0, 9)), restart=bool(self.chance(0.5))),
             "Progress": lambda: lambda *_: None,
             "bytes": lambda: self.bytes(),
-            "Any": lambda: self.array((1, self.n)),
+            "Any": lambda: self.of_row(name),
             "list[Array]": lambda: [self.basis() for _ in range(int(self.rng.integers(0, 4)))],
             "Sequence[int]": lambda: [self.integer("d") for _ in range(int(self.rng.integers(0, 4)))],
             "dict[str, Any]": lambda: {"x": [1, 2.5, None, self.array()], "t": self.tracker()},
@@ -297,12 +334,33 @@ class Arguments:
             made = self.array()
         return made if self.chance(0.9) or not isinstance(made, np.ndarray) else self.odd(made)
 
+    def of_row(self, name):
+        """Return one vector, or its mask, which may be None."""
+        if name == "row":
+            return self.array(self.row_shape)
+        if self.chance(0.4):
+            return None
+        mask = self.rng.random(self.row_shape) < 0.7
+        return mask if self.chance(0.9) else self.odd(mask)
+
     def bytes(self):
         saved = f"{self.rng.choice(['Tracker', 'KSubspaces', 'Subspace'])}{self.rng.choice([32, 64])}"
         data = bytearray(self.object_of(saved).__getstate__() if self.chance(0.8) else self.rng.bytes(100))
         if self.chance(0.7):
             data[int(self.rng.integers(len(data)))] ^= 1 << int(self.rng.integers(8))
         return bytes(data)
+
+
+def call(arguments, cls, name, listed, static):
+    """Return what a callable answers to drawn arguments; REFUSED if it leaves a row to the validation."""
+    owner = _core if cls is None else getattr(_core, cls)
+    if cls is not None and not static and name != "__init__":
+        owner = arguments.object_of(cls)
+    positional, keywords = arguments.draw_all(listed)
+    target = owner if name == "__init__" else getattr(owner, name)
+    answer = target(*positional, **keywords) if callable(target) else target
+    takes_row = any(parameter == "row" for parameter, *_ in listed)
+    return REFUSED if takes_row and answer is None else answer
 
 
 def attack(count, seed):
@@ -321,21 +379,15 @@ def attack(count, seed):
             cls, name, listed, static = table[int(rng.integers(len(table)))]
             if rng.random() > SLOW.get(name, 1.0):
                 continue
-            arguments = Arguments(np.random.default_rng([seed, done]), folder)
+            arguments = Arguments(np.random.default_rng([seed, done]), folder, cls)
             done += 1
             if last:
                 Path(last).write_text(f"seed {seed}, call {done}: {cls}.{name}\n")
             try:
-                owner = _core if cls is None else getattr(_core, cls)
-                if cls is not None and not static and name != "__init__":
-                    owner = arguments.object_of(cls)
-                drawn = [(p, arguments.draw(p, a), only) for p, a, only in listed]
-                positional = [value for _, value, only in drawn if not only]
-                keywords = {p: value for p, value, only in drawn if only}
-                target = owner if name == "__init__" else getattr(owner, name)
-                if callable(target):
-                    target(*positional, **keywords)
-                called.add((cls, name))
+                if call(arguments, cls, name, listed, static) is REFUSED:
+                    refused += 1
+                else:
+                    called.add((cls, name))
             except (
                 ValueError,
                 TypeError,

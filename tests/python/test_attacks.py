@@ -3,6 +3,7 @@
 `threads` and `fork` are in test_sharing.py.
 """
 
+import contextlib
 import importlib
 import math
 import os
@@ -11,9 +12,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from attacks import disk_full
+from attacks import binding, disk_full
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
 
@@ -28,6 +30,18 @@ def test_random_arguments_to_the_core():
     code = "from attacks import binding; _, failures, _ = binding.attack(1500, 1); assert not failures, failures"
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
     subprocess.run([sys.executable, "-W", "ignore", "-c", code], env=environment, check=True)
+
+
+def test_the_attack_on_the_core_reaches_the_rows(tmp_path):
+    rows = [each for each in binding.signatures() if any(parameter == "row" for parameter, *_ in each[2])]
+    assert len(rows) == 12  # five methods of a subspace and one of a tracker, in two precisions
+    for signature in rows:
+        answers = []
+        for seed in range(20):
+            with contextlib.suppress(TypeError):
+                arguments = binding.Arguments(np.random.default_rng(seed), tmp_path, signature[0])
+                answers.append(binding.call(arguments, *signature))
+        assert sum(each is not binding.REFUSED for each in answers) > 5, signature
 
 
 @linux
