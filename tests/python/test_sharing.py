@@ -6,6 +6,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import sysconfig
 import threading
 import time
 from pathlib import Path
@@ -43,6 +44,17 @@ def together(*works):
 def test_readers_and_writers_in_eight_threads():
     _, failures, _ = threads.attack(6000, 1)
     assert failures == []
+
+
+def test_the_module_leaves_the_gil_off_where_it_is_safe():
+    """A free-threaded interpreter that does not copy a deque in one go turns the GIL on when it imports the module."""
+    free = bool(sysconfig.get_config_var("Py_GIL_DISABLED")) and sys.version_info >= (3, 14, 4)
+    code = "import sys, gasg21; print(getattr(sys, '_is_gil_enabled', lambda: True)())"
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHON_GIL"}
+    said = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], check=True, env=environment, stdout=subprocess.PIPE, text=True
+    )
+    assert said.stdout.strip() == str(not free)
 
 
 @pytest.mark.parametrize("center", [False, True])
