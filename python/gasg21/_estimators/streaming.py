@@ -71,6 +71,7 @@ class StreamingSubspace(PublishedSubspace):
     _last_residuals: Array | float | None = None  # of the last `partial_fit`
     _recent: deque[float]  # minus the residuals of the last vectors of a stream
     _row_parameters: tuple[Any, ...] | None = None  # with these values one plain vector needs no further checks
+    _has_names: bool = False  # whether its features have names
 
     def __init__(
         self,
@@ -158,7 +159,7 @@ class StreamingSubspace(PublishedSubspace):
             ``status_``, ``changes_`` and ``residuals_`` say how the stream fares.
         """
         if self._row_parameters == _row_parameters(self):
-            row = known_values(self, X)
+            row = known_values(self, X) if self._has_names else X
             residual = self._tracker.consume_row(row, mask)  # type: ignore[union-attr]
             if residual is not None:
                 self._recent.append(-residual)  # the next reader publishes: that takes longer than the update
@@ -248,6 +249,7 @@ class StreamingSubspace(PublishedSubspace):
         assert self._tracker is not None
         self._published = self._publish()
         self._row_parameters = None if self.verbose else _row_parameters(self)
+        self._has_names = hasattr(self, "feature_names_in_")
         return stopped
 
     def _plan(self, samples: Samples, batch: Batch, d: int, seed: int, progress: Progress | None) -> dict[str, Any]:
@@ -450,7 +452,7 @@ class StreamingSubspace(PublishedSubspace):
 
     # ---- saving
 
-    _transient = ("_row_parameters",)
+    _transient = ("_row_parameters", "_has_names")
 
     def _frozen(self: Self) -> Self:
         frozen = snapshot(self)
