@@ -27,17 +27,17 @@ void translate_file_error(std::exception_ptr error) {
 
 /// Whether the module is safe on this interpreter without the GIL. Readers copy a deque to which
 /// others append: free-threaded Python does that in one go since 3.14.4.
-bool is_safe_without_gil() {
+py::mod_gil_not_used if_safe_without_gil() {
 #ifdef Py_GIL_DISABLED
-  return Py_Version >= 0x030E0400;
+  return Py_Version >= 0x030E0400 ? py::mod_gil_not_used() : py::mod_gil_used();
 #else
-  return false;
+  return py::mod_gil_not_used();  // says nothing to an interpreter that cannot do without
 #endif
 }
 
 }  // namespace
 
-PYBIND11_MODULE(_core, m, py::mod_gil_not_used(is_safe_without_gil())) {
+PYBIND11_MODULE(_core, m, if_safe_without_gil()) {
   m.doc() = "The C++ core of gasg21. Private: use the gasg21 package.";
   m.attr("__version__") = GASG21_VERSION;
   // What a caller passed is a ValueError, what could not be computed an ArithmeticError.
