@@ -13,23 +13,31 @@ namespace detail {
 
 // For D columns, or for d if D = 0. Where D is known, b stays in registers.
 
+// A column is complete before the next one, and its entries are sums of their own, so that only the
+// divisions wait for each other.
 template <uword D, class T>
 T ldl(T* G, uword d_) {
   const uword d = D ? D : d_;
-  T smallest = 0, largest = 0;
+  T smallest = 0, largest = 0, sums[D ? D : many_columns];
+  GASG21_UNROLL
   for (uword j = 0; j < d; ++j) {
-    T pivot = G[j + j * d];
-    for (uword k = 0; k < j; ++k) pivot -= G[j + k * d] * G[k + j * d];
+    GASG21_UNROLL
+    for (uword i = j; i < d; ++i) sums[i] = G[i + j * d];
+    GASG21_UNROLL
+    for (uword k = 0; k < j; ++k) {
+      const T factor = G[k + j * d];
+      GASG21_UNROLL
+      for (uword i = j; i < d; ++i) sums[i] -= G[i + k * d] * factor;
+    }
+    const T pivot = sums[j], inverse = 1 / pivot;
     if (!(pivot > 0)) return 0;
     smallest = j == 0 ? pivot : std::min(smallest, pivot);
     largest = std::max(largest, pivot);
-    const T inverse = 1 / pivot;
     G[j + j * d] = inverse;
+    GASG21_UNROLL
     for (uword i = j + 1; i < d; ++i) {
-      T entry = G[i + j * d];
-      for (uword k = 0; k < j; ++k) entry -= G[i + k * d] * G[k + j * d];
-      G[j + i * d] = entry;  // D L', above the diagonal
-      G[i + j * d] = entry * inverse;
+      G[j + i * d] = sums[i];  // D L', above the diagonal
+      G[i + j * d] = sums[i] * inverse;
     }
   }
   return smallest / largest;
