@@ -12,6 +12,7 @@ using gasg21::AnyView;
 using gasg21::DenseView;
 using gasg21::HeldOut;
 using gasg21::Observation;
+using gasg21::part_of;
 using gasg21::SparseSample;
 using gasg21::SparseView;
 using gasg21::SubsetView;
@@ -192,6 +193,19 @@ TEST_CASE("a subset has the chosen columns, in the chosen order, and owns their 
   CHECK(subset.n_cols == 4);
   const std::vector<uword> expected{7, 0, 7, 11};
   for (uword j = 0; j < 4; ++j) check_same(subset.sample(j), X.col(expected[j]));
+}
+
+TEST_CASE("a part of the data, and of a subset, has the columns from one number to another") {
+  const arma::mat X = data(0.3, 5);
+  const DenseView<double> view(X);
+  const auto part = part_of(view, 3, 6);
+  REQUIRE(part.n_cols == 3);
+  for (uword j = 0; j < 3; ++j) check_same(part.sample(j), X.col(3 + j));
+  const SubsetView<DenseView<double>> subset(view, {7, 0, 7, 11});
+  const SubsetView<DenseView<double>> of_subset = part_of(subset, 1, 4);
+  REQUIRE(of_subset.columns == std::vector<uword>{0, 7, 11});
+  check_same(of_subset.sample(1), X.col(7));
+  CHECK(part_of(subset, 2, 2).n_cols == 0);
 }
 
 TEST_CASE(

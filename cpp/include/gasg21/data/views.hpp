@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -275,6 +276,19 @@ struct SubsetView {
         lift(all.lift) {}
   auto sample(uword j) const { return data.sample(columns[j]); }
 };
+
+/// The columns from <= j < to of a data set, or of a subset: then of the data behind it.
+template <class Data>
+SubsetView<Data> part_of(const Data& data, uword from, uword to) {
+  std::vector<uword> columns(to - from);
+  std::iota(columns.begin(), columns.end(), from);
+  return {data, std::move(columns)};
+}
+template <class Data>
+SubsetView<Data> part_of(const SubsetView<Data>& some, uword from, uword to) {
+  const auto begin = some.columns.begin();
+  return {some.data, {begin + std::ptrdiff_t(from), begin + std::ptrdiff_t(to)}};
+}
 
 /// About `count` columns of a data set: one at random out of each of as many equal parts, always
 /// the same ones. Evenly spaced columns would mislead where the data has a period.

@@ -48,12 +48,6 @@ class Polisher {
     require(double(orthonormality_error(U_)) < 1e-3, "the basis is not orthonormal");
   }
 
-  /// Starts with a scatter that is known.
-  void start_from(Scatter scatter) {
-    scatter_ = std::move(scatter);
-    knows_scatter_ = true;
-  }
-
   /// One pass. Returns the angle by which the subspace moved.
   template <class Data>
   double pass(const Data& data, const Parallel& parallel) {

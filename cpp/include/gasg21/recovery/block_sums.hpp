@@ -127,12 +127,9 @@ BlockSums block_sums(const arma::Mat<T>& U, const Scatter& scatter, const Data& 
                      const Parallel& parallel = Parallel()) {
   constexpr uword batch = 8192;
   BlockSums sums(U.n_rows, U.n_cols);
-  for (uword from = 0; from < block.n_cols; from += batch) {
-    std::vector<uword> columns(std::min(batch, block.n_cols - from));
-    for (uword k = 0; k < columns.size(); ++k) columns[k] = from + k;
-    sums +=
-        detail::sums_of_batch(U, scatter, SubsetView<Data>(block, std::move(columns)), parallel);
-  }
+  for (uword from = 0; from < block.n_cols; from += batch)
+    sums += detail::sums_of_batch(
+        U, scatter, part_of(block, from, std::min(from + batch, block.n_cols)), parallel);
   return sums;
 }
 

@@ -195,16 +195,14 @@ class Recoverer {
     return solve_all(data, observer);
   }
 
-  /// Polishes on more samples what was found on some.
+  /// Polishes on more samples what was found on some, by rounds: these take no memory per sample.
   template <class Samples, class Observer>
   Status polish_on(const Samples& samples, Observer& observer) {
-    Polisher<T> polisher(working_, samples.n_cols);
-    polisher.start_from(scatter_);
+    secant_ = Secant<T>();
     most_polish_passes_ = polish_passes_ + 2 * options_.max_passes;
-    const Status status = polish(polisher, samples, 0, observer);
-    working_ = polisher.basis();
-    usage_ = count_usage(samples, polisher.fits(), tracker_.d());
-    return judged(status);
+    while (!round(block_sums(working_, scatter_, samples, parallel(observer)), observer)) {
+    }
+    return status_;
   }
 
   template <class Data, class Observer>

@@ -34,11 +34,14 @@ inline std::vector<uword> stages_between(uword enough, uword m) {
   return stages;
 }
 
-/// Some of m columns at random, in their order.
+/// Some of m columns at random, in their order. Takes or leaves one column after the other, so that
+/// it needs memory for those alone that it takes.
 inline std::vector<uword> random_columns(uword m, uword count, std::uint64_t seed) {
-  const arma::uvec order = Random(seed ^ 0x5A3B1E).permutation(m);
-  std::vector<uword> columns(order.begin(), order.begin() + std::ptrdiff_t(std::min(count, m)));
-  std::sort(columns.begin(), columns.end());
+  Random random(seed ^ 0x5A3B1E);
+  std::vector<uword> columns;
+  columns.reserve(std::min(count, m));
+  for (uword j = 0; j < m && columns.size() < count; ++j)
+    if (random.uniform() * double(m - j) < double(count - columns.size())) columns.push_back(j);
   return columns;
 }
 
