@@ -56,6 +56,22 @@ def test_shape_interaction_vanishes_between_independent_clusters():
     assert W[~other].max() > 0.5
 
 
+@pytest.mark.parametrize(("m", "n"), [(450, 500), (600, 420)])
+def test_leading_principal_coordinates_of_large_data_are_those_of_a_full_decomposition(m, n, monkeypatch):
+    A = unit_rows(make_union_of_subspaces(m, n, 3, 4, noise=1e-3, random_state=0).data)
+    found = PrincipalCoordinates.of(A, (3,) * 4)
+    assert found.rank == 49  # the others are not looked for
+    monkeypatch.setattr("gasg21._algorithms.principal._GRAM_FROM", 10**9)
+    full = PrincipalCoordinates.of(A, (3,) * 4)
+    assert full.rank == min(m, n)
+    assert (found.n_wide, found.n_span) == (full.n_wide, full.n_span) == (48, 12)
+    np.testing.assert_allclose(found.s, full.s[:49], rtol=1e-9)
+    assert subspace_angle(found.U[:, :12].T, full.U[:, :12].T) < 1e-9
+    exact = make_union_of_subspaces(m, n, 3, 4, random_state=0).data  # of rank 12: squares would not show it
+    monkeypatch.undo()
+    assert PrincipalCoordinates.of(exact, (3,) * 4).rank == 12
+
+
 def test_principal_axes_are_right_singular_vectors(rng):
     for shape in ((40, 10), (8, 30)):
         A = rng.standard_normal(shape)

@@ -155,8 +155,9 @@ def _ask(samples: Samples, d: int, plan: UnionPlan, rows_of: RowsOf) -> tuple[di
 
 def _left_over(X: Array, labels: Array, dimensions: tuple[int, ...]) -> float:
     """Return the mean residual of the clusters in whitened coordinates, the same for all numbers of clusters."""
-    principal = PrincipalCoordinates.of(unit_rows(X), dimensions)
-    return mean_residual(principal.whitened(_WIDE * dimensions[0]), labels, dimensions)
+    wide = _WIDE * dimensions[0]
+    principal = PrincipalCoordinates.of(unit_rows(X), dimensions, at_least=wide)
+    return mean_residual(principal.whitened(wide), labels, dimensions)
 
 
 def _inside(X: Array, screening: Screening) -> Array:

@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import eigh
 
 from gasg21._data.samples import Array
+
+_GRAM_FROM = 400  # samples and features: for a few singular vectors of larger matrices their squares are faster
+_GRAM_RANGE = 1e-4  # of the singular values that their squares show to enough digits
 
 
 def unit_rows(X: Array) -> Array:
@@ -26,18 +30,19 @@ def rotated(X: Array) -> tuple[Array, Array | None]:
 
 @dataclass(frozen=True)
 class PrincipalCoordinates:
-    """The left singular vectors and singular values of complete samples, and how many of them matter."""
+    """The leading left singular vectors and singular values of complete samples, and how many of them matter."""
 
-    U: Array  # (m, rank)
-    s: Array  # (rank,), falling
+    U: Array  # (m, rank), or fewer columns, but more than n_wide
+    s: Array  # falling, one for each of them
     n_wide: int  # the most coordinates that a stream looks at: 4 sum d_k
     n_span: int  # those that all clusters together span: sum d_k
 
     @classmethod
-    def of(cls, X: Array, dimensions: tuple[int, ...]) -> PrincipalCoordinates:
-        """Decompose the rows of an array without missing entries."""
+    def of(cls, X: Array, dimensions: tuple[int, ...], at_least: int = 0) -> PrincipalCoordinates:
+        """Decompose the rows of an array without missing entries; find `at_least` coordinates if there are so many."""
         largest = np.abs(X).max()
-        U, s, _ = np.linalg.svd(X / (largest if largest > 0 else 1.0), full_matrices=False)
+        A = X / (largest if largest > 0 else 1.0)
+        U, s = _leading(A, max(4 * sum(dimensions), at_least) + 1) or np.linalg.svd(A, full_matrices=False)[:2]
         rank = int(np.sum(s > len(X) * np.finfo(np.float64).eps * s[0]))
         n_wide = min(4 * sum(dimensions), rank)
         n_span = min(max(max(dimensions) + 1, min(sum(dimensions), n_wide // 2)), rank)
@@ -50,6 +55,20 @@ class PrincipalCoordinates:
     def whitened(self, count: int, power: float = 0.5) -> Array:
         """Return unit rows of the leading coordinates, scaled by a power of their singular values."""
         return unit_rows(self.U[:, :count] * self.s[:count] ** power)
+
+
+def _leading(A: Array, count: int) -> tuple[Array, Array] | None:
+    """Return leading left singular vectors and singular values by way of the squares; None if that gains nothing."""
+    size = min(A.shape)
+    if size < _GRAM_FROM or 2 * count > size:
+        return None
+    wide = len(A) <= A.shape[1]
+    gram = A @ A.T if wide else A.T @ A
+    values, vectors = eigh(gram, subset_by_index=(size - count, size - 1), overwrite_a=True, check_finite=False)
+    if not values[0] > _GRAM_RANGE**2 * values[-1]:
+        return None
+    s = np.sqrt(values[::-1])
+    return (vectors[:, ::-1] if wide else (A @ vectors[:, ::-1]) / s), s
 
 
 def shape_interaction(points: Array, exponent: float) -> Array:
