@@ -11,7 +11,6 @@
 #include "out_of_memory.hpp"
 #include "py_k_subspaces.hpp"
 #include "saved.hpp"
-#include "worthwhile.hpp"
 
 namespace gasg21::bindings {
 
@@ -74,7 +73,7 @@ py::array_t<T> residuals_in(const py::list& subspaces, const py::object& samples
   T* to = out.mutable_data();
   constexpr uword chunk = 16;
   const auto measure = [&](uword j, Scratch& scratch) {
-    const Usable usable = scratch.x.read(view.sample(j));
+    const Usable usable = scratch.read(view.sample(j));
     for (uword k = 0; k < K; ++k)
       to[j * K + k] = usable == Usable::yes    ? bank.exact_residual(k, scratch)
                       : usable == Usable::zero ? T(0)

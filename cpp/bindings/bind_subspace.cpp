@@ -17,7 +17,6 @@
 #include "py_subspace.hpp"
 #include "saved.hpp"
 #include "watch.hpp"
-#include "worthwhile.hpp"
 
 namespace gasg21::bindings {
 

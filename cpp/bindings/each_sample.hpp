@@ -8,7 +8,6 @@
 #include <gasg21/support/parallel.hpp>
 
 #include "watch.hpp"
-#include "worthwhile.hpp"
 
 namespace gasg21::bindings {
 

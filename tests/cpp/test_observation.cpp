@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "instruction_sets.hpp"
 #include "support.hpp"
 
 using gasg21::DenseSample;
@@ -18,8 +19,11 @@ using gasg21::Usable;
 using support::complaint;
 using support::contains;
 using support::eps;
+using support::gaussian;
+using support::only;
 using support::quiet_nan;
 using support::Random;
+using support::random_rows;
 using support::uword;
 
 namespace {
@@ -224,6 +228,30 @@ TEST_CASE_TEMPLATE("the sample times the factors gives the values, at every scal
     const auto [first, second] = observe<T>({extreme, -extreme}).factors();
     CHECK(double((extreme * first) * second) == doctest::Approx(std::sqrt(0.5)).epsilon(eps<T>));
   }
+}
+
+TEST_CASE_TEMPLATE("the missing rows and the filled entries are those of the values", T, double,
+                   float) {
+  support::for_each_set([] {
+    Random random(12);
+    for (const uword n : {1, 7, 16, 33, 100})
+      for (const uword observed : {n, n - n / 3, (n + 1) / 2}) {
+        CAPTURE(n);
+        CAPTURE(observed);
+        const arma::Col<T> x = only<T>(gaussian<T>(n, random), random_rows(n, observed, random));
+        Observation<T> found(n);
+        REQUIRE(found.read(DenseSample<T>{x.memptr()}) == Usable::yes);
+        arma::Col<T> expected(n, arma::fill::zeros);
+        for (uword k = 0; k < found.count(); ++k) expected[found.rows()[k]] = found.values()[k];
+        const T* filled = found.filled();
+        for (uword i = 0; i < n; ++i) CHECK(filled[i] == expected[i]);
+        const uword* missing = found.missing();
+        uword next = 0;
+        for (uword i = 0; i < n; ++i)
+          if (std::isnan(x[i])) CHECK(missing[next++] == i);
+        CHECK(next == n - found.count());
+      }
+  });
 }
 
 TEST_CASE("a held-out entry counts as missing, in dense and sparse data") {

@@ -31,7 +31,7 @@ void check_against_each(const std::vector<arma::Mat<T>>& bases, const arma::Col<
                         double tolerance) {
   const SubspaceBank<T> bank(bases);
   typename SubspaceBank<T>::Scratch scratch(bank);
-  REQUIRE(scratch.x.read(DenseSample<T>{x.memptr()}) == Usable::yes);
+  REQUIRE(scratch.read(DenseSample<T>{x.memptr()}) == Usable::yes);
   bank.fit_all(scratch);
   T smallest = 2;
   uword best = bases.size();
@@ -41,10 +41,10 @@ void check_against_each(const std::vector<arma::Mat<T>>& bases, const arma::Col<
     alone.read(DenseSample<T>{x.memptr()});
     const T r = alone.residual();
     if (std::isnan(r)) {
-      CHECK(std::isnan(scratch.r2[k]));
+      CHECK(std::isnan(scratch.r2()[k]));
       continue;
     }
-    CHECK(std::abs(double(scratch.r2[k] - r * r)) <= tolerance);
+    CHECK(std::abs(double(scratch.r2()[k] - r * r)) <= tolerance);
     CHECK(bank.exact_residual(k, scratch) == r);
     if (r < smallest) smallest = r, best = k;
   }
@@ -72,6 +72,45 @@ TEST_CASE_TEMPLATE("the residuals in all subspaces are those in each", T, double
   });
 }
 
+TEST_CASE_TEMPLATE("samples that are fitted together give what each gives by itself", T, double,
+                   float) {
+  const double tolerance = 100 * double(support::eps<T>);
+  support::for_each_set([&] {
+    Random random(9);
+    for (const uword d : {1, 2, 3, 4, 5, 7}) {
+      CAPTURE(d);
+      const auto bases = random_bases<T>(60, support::same(20, d), random);
+      const SubspaceBank<T> bank(bases);
+      const uword together = bank.samples_at_once();
+      REQUIRE(together == gasg21::kernels::bank_samples);
+      typename SubspaceBank<T>::Scratch all(bank, together), one(bank);
+      for (const bool complete : {true, false}) {  // then some with gaps, few entries or none
+        CAPTURE(complete);
+        std::vector<arma::Col<T>> x;
+        for (uword s = 0; s < together; ++s) {
+          const uword observed = complete ? 60 : arma::uvec{60, 45, 20, 0, 55, 60, 31, 58}[s];
+          x.push_back(only<T>(gaussian<T>(60, random), random_rows(60, observed, random)));
+          all.read(DenseSample<T>{x[s].memptr()}, s);
+        }
+        bank.fit_all(all, together);
+        for (uword s = 0; s < together; ++s) {
+          CAPTURE(s);
+          const Usable usable = one.read(DenseSample<T>{x[s].memptr()});
+          CHECK(all.usable(s) == usable);
+          if (usable == Usable::yes) {
+            bank.fit_all(one);
+            for (uword k = 0; k < 20; ++k)
+              CHECK(std::abs(double(all.r2(s)[k] - one.r2()[k])) <= tolerance);
+          }
+          const auto expected = bank.nearest(one), found = bank.nearest(all, s);
+          CHECK(found.cluster == expected.cluster);
+          CHECK((found.residual == expected.residual || std::isnan(expected.residual)));
+        }
+      }
+    }
+  });
+}
+
 TEST_CASE("subspaces of different dimensions stand side by side") {
   support::for_each_set([] {
     Random random(2);
@@ -92,7 +131,8 @@ TEST_CASE("when too little is observed for every subspace there is no nearest") 
   const SubspaceBank<double> bank(random_bases<double>(20, {3, 4}, random));
   SubspaceBank<double>::Scratch scratch(bank);
   const arma::vec x = only<double>(gaussian<double>(20, random), arma::uvec{1, 5, 7});
-  scratch.x.read(DenseSample<double>{x.memptr()});
+  scratch.read(DenseSample<double>{x.memptr()});
+  bank.fit_all(scratch);
   const auto nearest = bank.nearest(scratch);
   CHECK(nearest.cluster == 2);
   CHECK(std::isnan(nearest.residual));
@@ -112,13 +152,15 @@ TEST_CASE("a sample in two subspaces goes to the one that it is in more exactly,
     const SubspaceBank<double> bank(a_first ? std::vector<arma::mat>{A, B}
                                             : std::vector<arma::mat>{B, A});
     SubspaceBank<double>::Scratch scratch(bank);
-    scratch.x.read(DenseSample<double>{nearly.memptr()});
+    scratch.read(DenseSample<double>{nearly.memptr()});
+    bank.fit_all(scratch);
     CHECK(bank.nearest(scratch).cluster == (a_first ? 1 : 0));
   }
   const SubspaceBank<double> twins(std::vector<arma::mat>{B, A, A});
   SubspaceBank<double>::Scratch scratch(twins);
   const arma::vec in_A = A * gaussian<double>(3, random);
-  scratch.x.read(DenseSample<double>{in_A.memptr()});
+  scratch.read(DenseSample<double>{in_A.memptr()});
+  twins.fit_all(scratch);
   CHECK(twins.nearest(scratch).cluster == 1);
 }
 
@@ -140,7 +182,7 @@ TEST_CASE("a subspace that is written anew is the one that samples are fitted to
   SubspaceBank<double> bank(bases);
   SubspaceBank<double>::Scratch scratch(bank);
   const arma::vec x = only<double>(gaussian<double>(40, random), random_rows(40, 25, random));
-  scratch.x.read(DenseSample<double>{x.memptr()});
+  scratch.read(DenseSample<double>{x.memptr()});
   const double before = bank.exact_residual(1, scratch);
   bases[1] = random_basis<double>(40, 2, random);
   bank.set(1, bases[1]);
@@ -148,11 +190,11 @@ TEST_CASE("a subspace that is written anew is the one that samples are fitted to
   for (uword k = 0; k < 3; ++k) CHECK(support::same_bits(bank.basis(k), bases[k]));
   const SubspaceBank<double> anew(bases);
   SubspaceBank<double>::Scratch other(anew);
-  other.x.read(DenseSample<double>{x.memptr()});
+  other.read(DenseSample<double>{x.memptr()});
   CHECK(bank.exact_residual(1, scratch) == anew.exact_residual(1, other));
   bank.fit_all(scratch);
   anew.fit_all(other);
-  CHECK(scratch.r2 == other.r2);
+  CHECK(scratch.r2() == other.r2());
 }
 
 TEST_CASE("a bank refuses subspaces of different spaces") {

@@ -86,8 +86,7 @@ class KSubspaces {
   template <class Sample>
   ClusterReport update(const Sample& sample) {
     ++followed_;
-    usable_ = scratch_.x.read(sample);
-    const uword k = usable_ == Usable::yes ? bank_.nearest_cluster(scratch_) : size();
+    const uword k = find_nearest(sample);
     if (k == size()) return skip();                         // steps 5 and 6
     const StepReport report = trackers_[k].update(sample);  // steps 7 to 10
     keep_up(k);
@@ -102,8 +101,8 @@ class KSubspaces {
   /// The nearest subspace. Nothing moves.
   template <class Sample>
   Nearest<T> nearest(const Sample& sample) {
-    if (scratch_.x.read(sample) != Usable::yes)
-      return {size(), std::numeric_limits<T>::quiet_NaN()};
+    if (scratch_.read(sample) != Usable::yes) return {size(), std::numeric_limits<T>::quiet_NaN()};
+    bank_.fit_all(scratch_);
     return bank_.nearest(scratch_);
   }
 
@@ -199,6 +198,14 @@ class KSubspaces {
     return bases;
   }
 
+  /// Steps 5 and 6. Their number if none is nearest.
+  template <class Sample>
+  uword find_nearest(const Sample& sample) {
+    if (scratch_.read(sample) != Usable::yes) return size();
+    bank_.fit_all(scratch_);
+    return bank_.nearest_cluster(scratch_);
+  }
+
   /// Copies the basis of tracker k into the bank.
   void keep_up(uword k) {
     const auto lane = bank_.overwrite(k);
@@ -206,10 +213,11 @@ class KSubspaces {
   }
 
   ClusterReport skip() {
-    const StepOutcome outcome = usable_ == Usable::zero          ? StepOutcome::zero
-                                : usable_ == Usable::all_missing ? StepOutcome::all_missing
-                                : usable_ == Usable::not_finite  ? StepOutcome::not_finite
-                                : scratch_.x.count() <= smallest_dimension()
+    const Usable usable = scratch_.usable();
+    const StepOutcome outcome = usable == Usable::zero          ? StepOutcome::zero
+                                : usable == Usable::all_missing ? StepOutcome::all_missing
+                                : usable == Usable::not_finite  ? StepOutcome::not_finite
+                                : scratch_.x().count() <= smallest_dimension()
                                     ? StepOutcome::too_few_entries
                                     : StepOutcome::rank_deficient;
     ++skipped_[outcome];
@@ -229,7 +237,6 @@ class KSubspaces {
   SubspaceBank<T> bank_;
   typename SubspaceBank<T>::Scratch scratch_;
   std::vector<One> trackers_;
-  Usable usable_ = Usable::all_missing;
 };
 
 /// Lets a stream continue from subspaces that a fit found, with steps as long as each may be off.

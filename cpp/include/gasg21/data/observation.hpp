@@ -35,6 +35,7 @@ class Observation {
   explicit Observation(uword n)
       : n_(n), rows_(n + 8), values_(whole_blocks<T>(n + 8)), dense_(whole_blocks<T>(n), T(0)) {}
 
+  uword n() const { return n_; }
   /// Number of observed entries.
   uword count() const { return count_; }
   /// How many of the last of them a lift has appended.
@@ -52,6 +53,19 @@ class Observation {
   const T* values() const {
     make_compact();
     return values_.data();
+  }
+  /// The rows that are not observed, n - count() of them.
+  const uword* missing() const {
+    if (full()) return nullptr;
+    missing_.resize(n_ + 8);
+    kernels::missing(dense(), n_, missing_.data());
+    return missing_.data();
+  }
+  /// n entries of unit norm, 0 where they are missing.
+  const T* filled() const {
+    filled_.resize(whole_blocks<T>(n_));
+    kernels::fill_missing(dense(), filled_.size(), 1 / dense_norm(), filled_.data());
+    return filled_.data();
   }
   /// n entries, then zeros up to whole row blocks; NaN = missing. Their norm is `dense_norm`, not
   /// 1: this saves a pass.
@@ -276,6 +290,8 @@ class Observation {
   uword appended_ = 0;
   mutable std::vector<uword>
       rows_;  // room for more than n: written before it is known whether an entry counts
+  mutable std::vector<uword> missing_;  // empty until they are asked for
+  mutable Aligned<T> filled_;
   mutable Aligned<T> values_;
   mutable Aligned<T> dense_;
   mutable bool has_compact_ = false, has_dense_ = false;

@@ -18,6 +18,19 @@ struct Assignment {
   arma::Col<T> residuals;  // of the unit-norm samples; 0 for a zero sample, NaN = undetermined
 };
 
+/// Reads and fits the samples begin, begin + 1, ..., end - 1, several at a time. Calls
+/// use(sample, its number in the scratch) for each.
+template <class T, class Data, class Use>
+void for_each_fitted(const SubspaceBank<T>& bank, const Data& data, uword begin, uword end,
+                     typename SubspaceBank<T>::Scratch& scratch, Use&& use) {
+  for (uword first = begin; first < end; first += scratch.n_samples()) {
+    const uword here = std::min(scratch.n_samples(), end - first);
+    for (uword s = 0; s < here; ++s) scratch.read(data.sample(first + s), s);
+    bank.fit_all(scratch, here);
+    for (uword s = 0; s < here; ++s) use(first + s, s);
+  }
+}
+
 /// Assigns all samples. Throws Stopped if it was interrupted.
 template <class T, class Data>
 Assignment<T> assign(const SubspaceBank<T>& bank, const Data& data,
@@ -26,17 +39,15 @@ Assignment<T> assign(const SubspaceBank<T>& bank, const Data& data,
   constexpr uword chunk = 64;
   Assignment<T> all{arma::uvec(data.n_cols), arma::Col<T>(data.n_cols)};
   using Scratch = typename SubspaceBank<T>::Scratch;
-  parallel.for_all((data.n_cols + chunk - 1) / chunk, [&] { return Scratch(bank); },
+  parallel.for_all((data.n_cols + chunk - 1) / chunk,
+                   [&] { return Scratch(bank, bank.samples_at_once()); },
                    [&](uword task, Scratch& scratch) {
-                     for (uword j = task * chunk; j < std::min(data.n_cols, (task + 1) * chunk);
-                          ++j) {
-                       Nearest<T> best{bank.size(), std::numeric_limits<T>::quiet_NaN()};
-                       const Usable usable = scratch.x.read(data.sample(j));
-                       if (usable == Usable::yes) best = bank.nearest(scratch);
-                       if (usable == Usable::zero) best.residual = 0;
+                     const uword end = std::min(data.n_cols, (task + 1) * chunk);
+                     for_each_fitted(bank, data, task * chunk, end, scratch, [&](uword j, uword s) {
+                       const Nearest<T> best = bank.nearest(scratch, s);
                        all.labels[j] = best.cluster;
                        all.residuals[j] = best.residual;
-                     }
+                     });
                    });
   return all;
 }

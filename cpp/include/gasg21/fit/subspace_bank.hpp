@@ -41,9 +41,8 @@ class SubspaceBank {
       d_ = std::max(d_, U.n_cols);
     }
     versions_.assign(size(), 0);
-    const uword n_panels = (size() + lanes - 1) / lanes;
-    panels_.assign(n_panels * n_ * d_ * lanes, T(0));
-    absent_.assign(n_panels * d_ * lanes, T(0));
+    panels_.assign(n_lanes() * n_ * d_, T(0));
+    absent_.assign(n_lanes() * d_, T(0));
     for (uword k = 0; k < size(); ++k) {
       set(k, bases[k]);
       for (uword c = dimensions_[k]; c < d_; ++c)
@@ -54,6 +53,8 @@ class SubspaceBank {
 
   uword size() const { return dimensions_.size(); }
   uword n() const { return n_; }
+  /// Multiply-adds for each observed entry of a sample, about.
+  uword work() const { return n_lanes() * d_; }
 
   /// n x d_k.
   arma::Mat<T> basis(uword k) const {
@@ -85,16 +86,31 @@ class SubspaceBank {
   /// The memory that a thread needs to fit samples.
   class Scratch {
    public:
-    explicit Scratch(const SubspaceBank& bank)
-        : r2(bank.size()),
-          x(bank.n_),
-          sums_((bank.d_ * (bank.d_ + 1) / 2 + bank.d_) * lanes),
+    /// For one sample at a time, or for as many as should be fitted together.
+    explicit Scratch(const SubspaceBank& bank, uword n_samples = 1)
+        : samples_(n_samples, Sample{Observation<T>(bank.n_), std::vector<T>(bank.n_lanes(), T(0)),
+                                     Usable::all_missing}),
+          sums_((bank.d_ * (bank.d_ + 1) / 2 + bank.d_) * lanes * n_samples),
           alone_(bank.size()) {}
-    std::vector<T> r2;  // squared residuals, set by `fit_all`
-    Observation<T> x;
+
+    uword n_samples() const { return samples_.size(); }
+    Observation<T>& x(uword s = 0) { return samples_[s].x; }
+    /// Squared residuals of sample s in all subspaces, set by `fit_all`; more entries follow.
+    const std::vector<T>& r2(uword s = 0) const { return samples_[s].r2; }
+    /// Whether sample s can be used, as `read` has found.
+    Usable usable(uword s = 0) const { return samples_[s].usable; }
+    template <class Any>
+    Usable read(const Any& sample, uword s = 0) {
+      return samples_[s].usable = samples_[s].x.read(sample);
+    }
 
    private:
     friend class SubspaceBank;
+    struct Sample {
+      Observation<T> x;
+      std::vector<T> r2;
+      Usable usable;
+    };
     /// A copy of one subspace, made when it is first needed.
     struct Alone {
       std::uint64_t version;
@@ -103,79 +119,111 @@ class SubspaceBank {
       Alone(std::uint64_t version_, arma::Mat<T> U_)
           : version(version_), U(std::move(U_)), fit(U) {}
     };
+    std::vector<Sample> samples_;
     Aligned<T> sums_;
     std::vector<std::optional<Alone>> alone_;
   };
 
-  /// The squared residual of scratch.x in each subspace, accurate to about 1e-12 in double; NaN
-  /// where it is not determined.
-  void fit_all(Scratch& scratch) const {
-    const Observation<T>& x = scratch.x;
-    const kernels::ObservedEntries<T> entries{x.rows(), x.values(), x.count(), x.full()};
+  /// How many samples should be fitted together: few if they are long.
+  uword samples_at_once() const {
+    constexpr uword entries = 32768;
+    return std::clamp<uword>(entries / n_, 1, kernels::bank_samples);
+  }
+
+  /// The squared residuals of the first `count` samples that were read, in each subspace, accurate
+  /// to about 1e-12 in double; NaN where they are not determined. Those of samples that cannot be
+  /// used are not set.
+  void fit_all(Scratch& scratch, uword count = 1) const {
+    kernels::BankSample<T> samples[kernels::bank_samples];
+    uword which[kernels::bank_samples], n_used = 0;
+    for (uword s = 0; s < count; ++s) {
+      if (scratch.usable(s) != Usable::yes) continue;
+      samples[n_used] = as_bank_sample(scratch.x(s));
+      which[n_used++] = s;
+    }
+    if (n_used == 0) return;
     const auto& kernels = kernels::subspace_bank_kernels<T>(d_);
-    kernels::PanelFit<T> fit;
+    kernels::PanelFit<T> fits[kernels::bank_samples];
     for (uword first = 0; first < size(); first += lanes) {
-      kernels.fit(panels_.data() + first * d_ * n_, d_, entries,
-                  ragged_ ? absent_.data() + first * d_ : nullptr, fit, scratch.sums_.data());
-      for (uword l = 0; l < std::min(lanes, size() - first); ++l) {
-        const uword k = first + l;
-        scratch.r2[k] = std::max(fit.r2[l], T(0));
-        if (x.count() <= dimensions_[k]) {
-          scratch.r2[k] = std::numeric_limits<T>::quiet_NaN();
-        } else if (!(fit.smallest_inverse[l] > worst_pivot * fit.largest_inverse[l])) {
-          const T residual = exact_residual(k, scratch);
-          scratch.r2[k] = residual * residual;
-        }
-      }
+      kernels.fit(panels_.data() + first * d_ * n_, n_, d_, samples, n_used,
+                  ragged_ ? absent_.data() + first * d_ : nullptr, fits, scratch.sums_.data());
+      for (uword u = 0; u < n_used; ++u) keep(fits[u], first, which[u], scratch);
     }
   }
 
-  /// The nearest subspace to scratch.x, the first of equally near ones; the number of subspaces if
-  /// it is undetermined.
-  uword nearest_cluster(Scratch& scratch) const {
-    fit_all(scratch);
-    T smallest = std::numeric_limits<T>::infinity();
-    for (const T r2 : scratch.r2)
-      if (r2 < smallest) smallest = r2;
-    const auto is_near = [&](T r2) { return r2 <= smallest + tie; };
-    const auto begin = scratch.r2.begin(), end = scratch.r2.end();
+  /// The nearest subspace to sample s, the first of equally near ones; the number of subspaces if
+  /// it is undetermined.  Pre: `fit_all`.
+  uword nearest_cluster(Scratch& scratch, uword s = 0) const {
+    const std::vector<T>& r2 = scratch.r2(s);
+    T least[lanes];  // lane by lane, so that no comparison waits for the one before
+    std::fill(least, least + lanes, std::numeric_limits<T>::infinity());
+    for (uword k = 0; k < r2.size(); k += lanes)
+      for (uword l = 0; l < lanes; ++l) least[l] = r2[k + l] < least[l] ? r2[k + l] : least[l];
+    const T smallest = *std::min_element(least, least + lanes);
+    const auto is_near = [&](T each) { return each <= smallest + tie; };
+    const auto begin = r2.begin(), end = begin + std::ptrdiff_t(size());
     const auto first = std::find_if(begin, end, is_near);
     if (first == end || std::none_of(first + 1, end, is_near)) return uword(first - begin);
     // The squared residual of a sample in its own subspace is rounding error. Least squares with
     // refinement decides between subspaces that are equally near.
     Nearest<T> best{size(), std::numeric_limits<T>::quiet_NaN()};
     for (uword k = uword(first - begin); k < size(); ++k) {
-      if (!is_near(scratch.r2[k])) continue;
-      const T residual = exact_residual(k, scratch);
+      if (!is_near(r2[k])) continue;
+      const T residual = exact_residual(k, scratch, s);
       if (best.cluster == size() || residual < best.residual) best = {k, residual};
     }
     return best.cluster;
   }
 
-  /// The same, with the residual to full precision.
-  Nearest<T> nearest(Scratch& scratch) const {
-    const uword k = nearest_cluster(scratch);
-    return {k, k < size() ? exact_residual(k, scratch) : std::numeric_limits<T>::quiet_NaN()};
+  /// The same, with the residual to full precision: 0 for a sample of zeros, NaN if undetermined.
+  Nearest<T> nearest(Scratch& scratch, uword s = 0) const {
+    Nearest<T> best{size(), std::numeric_limits<T>::quiet_NaN()};
+    if (scratch.usable(s) == Usable::yes) best.cluster = nearest_cluster(scratch, s);
+    if (scratch.usable(s) == Usable::zero) best.residual = 0;
+    if (best.cluster < size()) best.residual = exact_residual(best.cluster, scratch, s);
+    return best;
   }
 
-  /// |r| of scratch.x in subspace k, to full precision; NaN if it is not determined.
-  T exact_residual(uword k, Scratch& scratch) const {
+  /// |r| of sample s in subspace k, to full precision; NaN if it is not determined.
+  T exact_residual(uword k, Scratch& scratch, uword s = 0) const {
     auto& alone = scratch.alone_[k];
     if (!alone || alone->version != versions_[k]) alone.emplace(versions_[k], basis(k));
-    if (alone->fit.solve(alone->U, scratch.x) != Solved::yes)
+    if (alone->fit.solve(alone->U, scratch.x(s)) != Solved::yes)
       return std::numeric_limits<T>::quiet_NaN();
     return std::min(alone->fit.residual(), T(1));
   }
 
  private:
   static constexpr uword lanes = kernels::block_rows<T>;
-  // Smallest ratio of pivots for which the normal equations are accurate enough; bounds the error
-  // of r^2.
-  static constexpr T worst_pivot = T(1e-3);
   static constexpr T tie = 4096 * std::numeric_limits<T>::epsilon();
 
   /// Panels of `lanes` subspaces: entry (i, c) of subspace k is at [k / lanes][i][c][k % lanes].
   uword lane_at(uword k) const { return k / lanes * lanes * d_ * n_ + k % lanes; }
+  /// The number of lanes in all panels.
+  uword n_lanes() const { return (size() + lanes - 1) / lanes * lanes; }
+
+  static kernels::BankSample<T> as_bank_sample(const Observation<T>& x) {
+    if (2 * x.count() > x.n()) return {x.filled(), x.missing(), x.n() - x.count()};
+    return {nullptr, x.rows(), x.count(), x.values()};
+  }
+
+  /// Keeps the fit of sample s to the panel that begins with the subspace `first`.
+  void keep(const kernels::PanelFit<T>& fit, uword first, uword s, Scratch& scratch) const {
+    T* r2 = scratch.samples_[s].r2.data() + first;
+    const uword here = std::min(lanes, size() - first);
+    std::copy(fit.r2, fit.r2 + here, r2);
+    std::fill(r2 + here, r2 + lanes, std::numeric_limits<T>::infinity());
+    if (fit.sound && scratch.x(s).count() > d_) return;
+    for (uword l = 0; l < here; ++l) {
+      const uword k = first + l;
+      if (scratch.x(s).count() <= dimensions_[k]) {
+        r2[l] = std::numeric_limits<T>::quiet_NaN();
+      } else if (!(fit.smallest_inverse[l] > T(kernels::worst_pivot) * fit.largest_inverse[l])) {
+        const T residual = exact_residual(k, scratch, s);
+        r2[l] = residual * residual;
+      }
+    }
+  }
 
   std::vector<uword> dimensions_;
   std::vector<std::uint64_t> versions_;  // how often each was written

@@ -13,6 +13,8 @@ struct ObserveKernels {
   T (*observe)(const T* x, uword n, T* out, uword& count);
   T (*observe_whole)(const T* x, uword n, T* out);
   uword (*compact)(const T* x, uword n, uword* rows, T* values);
+  uword (*missing)(const T* x, uword n, uword* rows);
+  void (*fill_missing)(const T* x, uword n, T factor, T* out);
 };
 
 GASG21_IN_EACH_SET(template <class T> const ObserveKernels<T>& observe_kernels();)
@@ -41,6 +43,19 @@ T observe_whole(const T* x, uword n, T* out) {
 template <class T>
 uword compact(const T* x, uword n, uword* rows, T* values) {
   return observe_kernels<T>().compact(x, n, rows, values);
+}
+
+/// Writes the indices of the entries of x that are NaN to `rows`, which has room for one more row
+/// block. Returns their number.
+template <class T>
+uword missing(const T* x, uword n, uword* rows) {
+  return observe_kernels<T>().missing(x, n, rows);
+}
+
+/// out = factor * x, with 0 where x is NaN.  Pre: n is whole row blocks.
+template <class T>
+void fill_missing(const T* x, uword n, T factor, T* out) {
+  observe_kernels<T>().fill_missing(x, n, factor, out);
 }
 
 }  // namespace gasg21::kernels

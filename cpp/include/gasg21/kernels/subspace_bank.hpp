@@ -1,5 +1,7 @@
-// Fits one sample to several subspaces at once, one lane per subspace, so that no sum runs across
+// Fits samples to several subspaces at once, one lane per subspace, so that no sum runs across
 // lanes. A panel holds one cache line of subspaces: [i][c][l] is entry (i, c) of subspace l.
+// Several samples go through a panel together, because all panels seldom fit into the fastest
+// cache.
 #pragma once
 
 #include <algorithm>
@@ -11,13 +13,14 @@
 
 namespace gasg21::kernels {
 
-/// The observed entries of a unit-norm sample.
+/// A unit-norm sample. Either all its entries and its missing rows are given, or its observed rows:
+/// G is summed over the fewer of them.
 template <class T>
-struct ObservedEntries {
-  const uword* rows;
-  const T* values;
-  uword count;
-  bool full;  // nothing is missing
+struct BankSample {
+  const T* filled;            // n entries, 0 where missing; or null
+  const uword* rows;          // if `filled` is given those missing, else those observed
+  uword n_rows;               // how many; 0 if the sample is complete
+  const T* values = nullptr;  // the observed entries, if `filled` is null
 };
 
 /// The fit of a sample to a panel, one lane per subspace.
@@ -26,14 +29,23 @@ struct PanelFit {
   T r2[block_rows<T>];  // |x - U w|^2
   // The inverse pivots of G = U_Omega'U_Omega. None is negative if G is positive definite.
   T smallest_inverse[block_rows<T>], largest_inverse[block_rows<T>];
+  bool sound;  // in each lane the former is above worst_pivot times the latter
 };
+
+/// Smallest ratio of pivots for which the normal equations are accurate enough; bounds the error of
+/// r2.
+inline constexpr double worst_pivot = 1e-3;
+
+/// Samples that go through a panel together.
+inline constexpr uword bank_samples = 8;
 
 template <class T>
 struct SubspaceBankKernels {
-  /// `absent` [c][l] is 1 for columns that a subspace does not have (they are 0 in the panel), or
-  /// null. `scratch` has d (d + 1) / 2 + d cache lines.
-  void (*fit)(const T* panel, uword d, const ObservedEntries<T>& x, const T* absent,
-              PanelFit<T>& result, T* scratch);
+  /// Fits `count` samples x, at most bank_samples. `absent` [c][l] is 1 for columns that a subspace
+  /// does not have (they are 0 in the panel), or null. `scratch` has d (d + 1) / 2 + d cache lines
+  /// for each sample.  Pre: the columns of each subspace are orthonormal.
+  void (*fit)(const T* panel, uword n, uword d, const BankSample<T>* x, uword count,
+              const T* absent, PanelFit<T>* results, T* scratch);
 };
 
 GASG21_IN_EACH_SET(template <class T> const SubspaceBankKernels<T>& subspace_bank_kernels(uword d);)

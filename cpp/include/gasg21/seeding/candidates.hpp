@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "gasg21/data/observation.hpp"
+#include "gasg21/fit/assign.hpp"
 #include "gasg21/fit/least_squares.hpp"
 #include "gasg21/fit/subspace_bank.hpp"
 #include "gasg21/geometry/grassmann.hpp"
@@ -91,19 +92,23 @@ arma::vec densities(const SeedSamples<T>& samples, uword count, const Parallel& 
   count = std::min(count, m - 1);
   arma::vec density(m, arma::fill::ones);
   if (count == 0) return density;
-  constexpr uword chunk = 16;
-  parallel.for_all((m + chunk - 1) / chunk, [&] { return std::vector<T>(m); },
+  // A chunk of samples meets a block of others that stays in the cache.
+  constexpr uword chunk = 16, block = 64;
+  const auto mean_of_nearest = [&](T* cosines, uword j) {
+    cosines[j] = T(-2);
+    std::nth_element(cosines, cosines + count - 1, cosines + m, std::greater<T>());
+    std::sort(cosines, cosines + count);  // so that the sum does not depend on nth_element
+    return double(std::accumulate(cosines, cosines + count, T(0))) / double(count);
+  };
+  parallel.for_all((m + chunk - 1) / chunk, [&] { return std::vector<T>(chunk * m); },
                    [&](uword task, std::vector<T>& cosines) {
-                     for (uword j = task * chunk; j < std::min(m, (task + 1) * chunk); ++j) {
-                       samples.cosines(j, 0, m, cosines.data());
-                       cosines[j] = T(-2);
-                       const auto end = cosines.begin() + std::ptrdiff_t(count);
-                       std::nth_element(cosines.begin(), end - 1, cosines.end(), std::greater<T>());
-                       // sorted, so that the sum does not depend on nth_element
-                       std::sort(cosines.begin(), end);
-                       density[j] =
-                           double(std::accumulate(cosines.begin(), end, T(0))) / double(count);
-                     }
+                     const uword begin = task * chunk, end = std::min(m, begin + chunk);
+                     for (uword first = 0; first < m; first += block)
+                       for (uword j = begin; j < end; ++j)
+                         samples.cosines(j, first, std::min(block, m - first),
+                                         cosines.data() + (j - begin) * m + first);
+                     for (uword j = begin; j < end; ++j)
+                       density[j] = mean_of_nearest(cosines.data() + (j - begin) * m, j);
                    });
   return density;
 }
@@ -117,16 +122,17 @@ arma::Mat<T> squared_residuals(const SeedSamples<T>& samples,
   arma::Mat<T> r2(samples.n_cols, candidates.size());
   constexpr uword chunk = 64;
   using Scratch = typename SubspaceBank<T>::Scratch;
-  parallel.for_all((samples.n_cols + chunk - 1) / chunk, [&] { return Scratch(bank); },
-                   [&](uword task, Scratch& scratch) {
-                     for (uword j = task * chunk; j < std::min(samples.n_cols, (task + 1) * chunk);
-                          ++j) {
-                       scratch.x.read(samples.sample(j));
-                       bank.fit_all(scratch);
-                       for (uword q = 0; q < candidates.size(); ++q)
-                         r2(j, q) = std::isnan(scratch.r2[q]) ? T(1) : scratch.r2[q];
-                     }
-                   });
+  const double work = double(samples.n_rows) * double(samples.n_cols) * double(bank.work());
+  parallel.for_work(work).for_all(
+      (samples.n_cols + chunk - 1) / chunk, [&] { return Scratch(bank, bank.samples_at_once()); },
+      [&](uword task, Scratch& scratch) {
+        const uword end = std::min(samples.n_cols, (task + 1) * chunk);
+        for_each_fitted(bank, samples, task * chunk, end, scratch, [&](uword j, uword s) {
+          const std::vector<T>& each = scratch.r2(s);
+          for (uword q = 0; q < candidates.size(); ++q)
+            r2(j, q) = std::isnan(each[q]) ? T(1) : each[q];
+        });
+      });
   return r2;
 }
 
@@ -176,13 +182,14 @@ std::vector<uword> neighbours(const arma::Col<T>& cosines, uword j, uword count)
 template <class T>
 arma::Col<T> cosines_to(const SeedSamples<T>& samples, uword j, const Parallel& parallel) {
   arma::Col<T> cosines(samples.n_cols);
-  constexpr uword chunk = 1024;
-  parallel.for_all((samples.n_cols + chunk - 1) / chunk, [] { return 0; },
-                   [&](uword task, int&) {
-                     const uword first = task * chunk;
-                     samples.cosines(j, first, std::min(chunk, samples.n_cols - first),
-                                     cosines.memptr() + first);
-                   });
+  constexpr uword chunk = 256;
+  parallel.for_work(double(samples.n_rows) * double(samples.n_cols))
+      .for_all((samples.n_cols + chunk - 1) / chunk, [] { return 0; },
+               [&](uword task, int&) {
+                 const uword first = task * chunk;
+                 samples.cosines(j, first, std::min(chunk, samples.n_cols - first),
+                                 cosines.memptr() + first);
+               });
   return cosines;
 }
 

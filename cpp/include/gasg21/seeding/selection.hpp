@@ -40,12 +40,13 @@ std::pair<uword, double> best_addition(const Candidates<T>& candidates, const ar
                                        uword d, const Parallel& parallel) {
   const uword Q = candidates.bases.size();
   arma::vec cost(Q);
-  parallel.for_all(
-      Q, [] { return 0; },
-      [&](uword q, int&) {
-        cost[q] = candidates.bases[q].n_cols == d ? cost_with(nearest, candidates.residuals[q])
-                                                  : std::numeric_limits<double>::infinity();
-      });
+  parallel.for_work(double(Q) * double(nearest.n_elem))
+      .for_all(
+          Q, [] { return 0; },
+          [&](uword q, int&) {
+            cost[q] = candidates.bases[q].n_cols == d ? cost_with(nearest, candidates.residuals[q])
+                                                      : std::numeric_limits<double>::infinity();
+          });
   const uword best = cost.index_min();
   return {best, cost[best]};
 }

@@ -19,6 +19,12 @@ struct Stopped : std::exception {
   const char* what() const noexcept override { return "stopped"; }
 };
 
+/// How many of the threads have enough to do; `work` is in multiply-adds. A thread takes 40 to 70
+/// us to start and end, so each should have some 400 us of work.
+inline unsigned worthwhile(unsigned n_threads, double work) {
+  return unsigned(std::min(double(n_threads), 1 + work / 1e6));
+}
+
 /// Runs tasks on up to `n_threads` threads, one of which is the calling thread.
 class Parallel {
  public:
@@ -70,6 +76,10 @@ class Parallel {
   }
 
   unsigned n_threads() const { return n_threads_; }
+  /// As many of the threads as are worthwhile.
+  Parallel for_work(double multiply_adds) const {
+    return Parallel(worthwhile(n_threads_, multiply_adds), stop_);
+  }
 
   /// Asks whether to stop. For the calling thread.
   bool is_stopped() const { return stop_ && stop_(); }

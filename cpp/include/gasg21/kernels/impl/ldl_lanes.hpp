@@ -63,14 +63,17 @@ GASG21_INLINE void ldl_lanes_backward(uword d, const T* G, T* b) {
 /// positive definite if the smallest is positive and the largest is finite.
 template <class T>
 GASG21_INLINE void inverse_pivot_range(uword d, const T* G, T* smallest, T* largest) {
-  constexpr uword L = block_rows<T>;
-  for (uword l = 0; l < L; ++l) smallest[l] = largest[l] = G[l];
-  for (uword c = 1; c < d; ++c) {
-    const T* inverse = G + (packed_row(c) + c) * L;
-    for (uword l = 0; l < L; ++l) {
-      smallest[l] = std::min(smallest[l], inverse[l]);
-      largest[l] = std::max(largest[l], inverse[l]);
+  using P = Pack<T>;
+  constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T);
+  for (uword l = 0; l < L; l += lanes) {
+    P least = load<P>(G + l), most = least;
+    for (uword c = 1; c < d; ++c) {
+      const P inverse = load<P>(G + (packed_row(c) + c) * L + l);
+      least = smaller(inverse, least);
+      most = larger(inverse, most);
     }
+    store(smallest + l, least);
+    store(largest + l, most);
   }
 }
 

@@ -51,57 +51,82 @@ T observe_whole(const T* x, uword n, T* out) {
   return observe_all<T, true>(x, n, out, all);
 }
 
-/// The observed entries of x, and their indices. Returns their number.
-template <class T>
-uword compact(const T* x, uword n, uword* rows, T* values) {
+/// The indices of the entries of x that are observed, or else of those that are missing, and the
+/// former entries themselves. Returns their number.
+template <class T, bool Missing>
+GASG21_INLINE uword gather_entries(const T* x, uword n, uword* rows, T* values) {
   uword next = 0, i = 0;
 #if GASG21_BYTES == 64
   const __m512i eight = _mm512_set1_epi64(8);
   __m512i at = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
   for (; i + 8 <= n; i += 8, at = _mm512_add_epi64(at, eight)) {
-    __mmask8 observed;
+    __mmask8 chosen;
     if constexpr (sizeof(T) == 8) {
       const __m512d entries = _mm512_loadu_pd(x + i);
-      observed = _mm512_cmp_pd_mask(entries, entries, _CMP_ORD_Q);
-      _mm512_storeu_pd(values + next, _mm512_maskz_compress_pd(observed, entries));
+      chosen = _mm512_cmp_pd_mask(entries, entries, Missing ? _CMP_UNORD_Q : _CMP_ORD_Q);
+      if constexpr (!Missing)
+        _mm512_storeu_pd(values + next, _mm512_maskz_compress_pd(chosen, entries));
     } else {
       const __m256 entries = _mm256_loadu_ps(x + i);
-      observed = _mm256_cmp_ps_mask(entries, entries, _CMP_ORD_Q);
-      _mm256_storeu_ps(values + next, _mm256_maskz_compress_ps(observed, entries));
+      chosen = _mm256_cmp_ps_mask(entries, entries, Missing ? _CMP_UNORD_Q : _CMP_ORD_Q);
+      if constexpr (!Missing)
+        _mm256_storeu_ps(values + next, _mm256_maskz_compress_ps(chosen, entries));
     }
-    _mm512_storeu_si512(rows + next, _mm512_maskz_compress_epi64(observed, at));
-    next += uword(__builtin_popcount(observed));
+    _mm512_storeu_si512(rows + next, _mm512_maskz_compress_epi64(chosen, at));
+    next += uword(__builtin_popcount(chosen));
   }
 #elif GASG21_BYTES == 32
   using Rows = Register<long long>::Vector;
   for (Rows at = {0, 1, 2, 3}; i + 4 <= n; i += 4, at += 4) {
-    unsigned observed;
+    unsigned chosen;
     if constexpr (sizeof(T) == 8) {
       const Pack<T> entries = load<Pack<T> >(x + i);
-      observed = observed_bits<T>(entries);
-      store(values + next, compress<T>(entries, observed));
+      chosen = observed_bits<T>(entries) ^ (Missing ? 15u : 0u);
+      if constexpr (!Missing) store(values + next, compress<T>(entries, chosen));
     } else {  // half a register: as many entries as a register holds indices
       const __m128 entries = _mm_loadu_ps(x + i);
-      observed = unsigned(_mm_movemask_ps(_mm_cmpord_ps(entries, entries)));
-      const auto& order = lane_orders<4, 1>.parts[observed];
-      _mm_storeu_ps(
-          values + next,
-          _mm_permutevar_ps(entries, _mm_load_si128(reinterpret_cast<const __m128i*>(&order))));
+      chosen = unsigned(_mm_movemask_ps(_mm_cmpord_ps(entries, entries))) ^ (Missing ? 15u : 0u);
+      if constexpr (!Missing) {
+        const auto& order = lane_orders<4, 1>.parts[chosen];
+        _mm_storeu_ps(
+            values + next,
+            _mm_permutevar_ps(entries, _mm_load_si128(reinterpret_cast<const __m128i*>(&order))));
+      }
     }
-    store(rows + next, compress<double>((Pack<double>)at, observed));
-    next += uword(__builtin_popcount(observed));
+    store(rows + next, compress<double>((Pack<double>)at, chosen));
+    next += uword(__builtin_popcount(chosen));
   }
 #endif
   for (; i < n; ++i) {  // without a branch, which could not be predicted
     rows[next] = i;
-    values[next] = x[i];
-    next += x[i] == x[i];
+    if constexpr (!Missing) values[next] = x[i];
+    next += (x[i] == x[i]) != Missing;
   }
   return next;
 }
 
 template <class T>
-inline constexpr ObserveKernels<T> observe_table{observe<T>, observe_whole<T>, compact<T>};
+uword compact(const T* x, uword n, uword* rows, T* values) {
+  return gather_entries<T, false>(x, n, rows, values);
+}
+template <class T>
+uword missing(const T* x, uword n, uword* rows) {
+  return gather_entries<T, true>(x, n, rows, nullptr);
+}
+
+template <class T>
+void fill_missing(const T* x, uword n, T factor, T* out) {
+  using P = Pack<T>;
+  const P scale = broadcast<P>(factor);
+  for (uword i = 0; i < n; i += bytes / sizeof(T)) {
+    const P entries = load<P>(x + i);
+    store(out + i, where_observed(entries, entries) * scale);
+  }
+}
+
+template <class T>
+inline constexpr ObserveKernels<T> observe_table{observe<T>, observe_whole<T>, compact<T>,
+                                                 missing<T>, fill_missing<T>};
 
 template <class T>
 const ObserveKernels<T>& observe_kernels() {

@@ -32,6 +32,18 @@ template <class P>
 GASG21_INLINE P where_equal(const P& x, const P& y, const P& a) {
   return (P)((decltype(x == y))a & (x == y));
 }
+/// a where a is less than b, else b, also if one of them is NaN.
+template <class P>
+GASG21_INLINE P smaller(const P& a, const P& b) {
+  const auto less = a < b;
+  return (P)(((decltype(a < b))a & less) | ((decltype(a < b))b & ~less));
+}
+/// a where a is greater than b, else b, also if one of them is NaN.
+template <class P>
+GASG21_INLINE P larger(const P& a, const P& b) {
+  const auto greater = a > b;
+  return (P)(((decltype(a > b))a & greater) | ((decltype(a > b))b & ~greater));
+}
 template <class P, class T>
 GASG21_INLINE P broadcast(T value) {
   return value - P{};
@@ -108,6 +120,14 @@ P where_observed(const P& x, const P& a) {
 template <class P>
 P where_equal(const P& x, const P& y, const P& a) {
   return P::make([&](int l) { return x[l] == y[l] ? a[l] : 0; });
+}
+template <class P>
+P smaller(const P& a, const P& b) {
+  return P::make([&](int l) { return a[l] < b[l] ? a[l] : b[l]; });
+}
+template <class P>
+P larger(const P& a, const P& b) {
+  return P::make([&](int l) { return a[l] > b[l] ? a[l] : b[l]; });
 }
 template <class P, class T>
 P broadcast(T value) {

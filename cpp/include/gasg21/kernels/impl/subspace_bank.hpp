@@ -2,97 +2,267 @@
 
 namespace gasg21::kernels::GASG21_SET {
 
-/// Sums the products of the columns i, i + 1, ... (R of them) with j, j + 1, ... (C) and, on the
-/// diagonal (i = j), their moments with x, for one register of lanes.
-template <class T, uword R, uword C, bool Diagonal, bool Full>
-GASG21_INLINE void sum_entries(const T* panel, uword d, uword i, uword j,
-                               const ObservedEntries<T>& x, T* G, T* b) {
+/// What a pass over some rows of a panel sums: G = U_Omega'U_Omega and b = U_Omega'x over observed
+/// rows, or only what G lacks of I over missing ones.
+enum class BankSums { observed, missing };
+
+/// How many rows of a pass have sums of their own, so that enough sums are under way: an addition
+/// takes four cycles, and two can begin in each.
+constexpr uword rows_at_once(uword n_sums) {
+  constexpr uword enough = bytes == 64 ? 12 : 10;
+  return n_sums >= enough ? 1 : enough / n_sums < 4 ? enough / n_sums : 4;
+}
+
+/// A pass over some rows of a panel, for one register of lanes.
+template <class T>
+struct BankPass {
+  const T* panel;
+  uword d;
+  const uword* rows;
+  uword count;
+  const T* values;  // of the sample in these rows, if they are observed
+  const T* absent;  // as of SubspaceBankKernels::fit
+};
+
+/// Adds one row to the sums of the columns i, i + 1, ... (R of them) with j, j + 1, ... (C).
+template <class T, uword R, uword C, bool Diagonal, BankSums Sums>
+GASG21_INLINE void add_row(const BankPass<T>& pass, uword k, uword i, uword j,
+                           Pack<T> (&products)[R][C], Pack<T> (&moments)[R]) {
   using P = Pack<T>;
   constexpr uword L = block_rows<T>;
-  P products[R][C], moments[R];
+  const T* u = pass.panel + pass.rows[k] * pass.d * L;
+  GASG21_READ_AGAIN(u);  // one address: GCC would compute one for each column
+  P left[R];
+  GASG21_UNROLL
+  for (uword r = 0; r < R; ++r) left[r] = load<P>(u + (i + r) * L);
+  if constexpr (Diagonal && Sums == BankSums::observed) {
+    const P value = broadcast<P>(pass.values[k]);
+    GASG21_UNROLL
+    for (uword r = 0; r < R; ++r) moments[r] += left[r] * value;
+  }
+  GASG21_UNROLL
+  for (uword c = 0; c < C; ++c) {
+    const P right = Diagonal ? left[c] : load<P>(u + (j + c) * L);
+    GASG21_UNROLL
+    for (uword r = 0; r < R; ++r)
+      if (!Diagonal || c <= r) products[r][c] += left[r] * right;
+  }
+}
+
+/// What becomes of a sum of products: an entry of G, which is I less the sum over missing rows.
+template <class T, bool Missing, bool Diagonal>
+GASG21_INLINE Pack<T> entry_of(const Pack<T>& sum, const T* absent, uword c) {
+  using P = Pack<T>;
+  if constexpr (!Missing) return sum;
+  if constexpr (!Diagonal) return P{} - sum;
+  const P one = broadcast<P>(T(1));
+  return absent ? one - load<P>(absent + c * block_rows<T>) - sum : one - sum;
+}
+
+/// Sums the products of the columns i, i + 1, ... (R of them) with j, j + 1, ... (C) and, on the
+/// diagonal (i = j), the moments of the former.
+template <class T, uword R, uword C, bool Diagonal, BankSums Sums>
+GASG21_INLINE void sum_entries(const BankPass<T>& pass, uword i, uword j, T* G, T* b) {
+  using P = Pack<T>;
+  constexpr uword L = block_rows<T>;
+  constexpr bool missing = Sums == BankSums::missing, with_moments = Diagonal && !missing;
+  constexpr uword at_once =
+      rows_at_once((with_moments ? R : 0) + (Diagonal ? R * (R + 1) / 2 : R * C));
+  P products[at_once][R][C], moments[at_once][R];
+  GASG21_UNROLL
+  for (uword a = 0; a < at_once; ++a) {
+    GASG21_UNROLL
+    for (uword r = 0; r < R; ++r) {
+      moments[a][r] = P{};
+      GASG21_UNROLL
+      for (uword c = 0; c < C; ++c) products[a][r][c] = P{};
+    }
+  }
+  uword k = 0;
+  for (; k + at_once <= pass.count; k += at_once) {
+    GASG21_UNROLL
+    for (uword a = 0; a < at_once; ++a)
+      add_row<T, R, C, Diagonal, Sums>(pass, k + a, i, j, products[a], moments[a]);
+  }
+  for (; k < pass.count; ++k)
+    add_row<T, R, C, Diagonal, Sums>(pass, k, i, j, products[0], moments[0]);
   GASG21_UNROLL
   for (uword r = 0; r < R; ++r) {
-    moments[r] = P{};
     GASG21_UNROLL
-    for (uword c = 0; c < C; ++c) products[r][c] = P{};
-  }
-  for (uword k = 0; k < x.count; ++k) {
-    const T* u = panel + x.rows[k] * d * L;
-    P left[R];
-    GASG21_UNROLL
-    for (uword r = 0; r < R; ++r) left[r] = load<P>(u + (i + r) * L);
-    if constexpr (Diagonal) {
-      const P value = broadcast<P>(x.values[k]);
+    for (uword a = 1; a < at_once; ++a) {
+      moments[0][r] += moments[a][r];
       GASG21_UNROLL
-      for (uword r = 0; r < R; ++r) moments[r] += left[r] * value;
+      for (uword c = 0; c < C; ++c) products[0][r][c] += products[a][r][c];
     }
-    if constexpr (!Full) GASG21_UNROLL
+    if constexpr (with_moments) store(b + (i + r) * L, moments[0][r]);
+    GASG21_UNROLL
     for (uword c = 0; c < C; ++c) {
-      const P right = Diagonal ? left[c] : load<P>(u + (j + c) * L);
-      GASG21_UNROLL
-      for (uword r = 0; r < R; ++r)
-        if (!Diagonal || c <= r) products[r][c] += left[r] * right;
+      T* entry = G + (packed_row(i + r) + j + c) * L;
+      if (Diagonal && c == r)
+        store(entry, entry_of<T, missing, true>(products[0][r][c], pass.absent, i + r));
+      else if (!Diagonal || c < r)
+        store(entry, entry_of<T, missing, false>(products[0][r][c], nullptr, 0));
     }
-  }
-  GASG21_UNROLL
-  for (uword r = 0; r < R; ++r) {
-    if constexpr (Diagonal) store(b + (i + r) * L, moments[r]);
-    if constexpr (!Full) GASG21_UNROLL
-    for (uword c = 0; c < C; ++c)
-      if (!Diagonal || c <= r) store(G + (packed_row(i + r) + j + c) * L, products[r][c]);
   }
 }
 
 /// Sums R rows of G from i on, and as many moments.
-template <class T, uword R, bool Full>
-GASG21_INLINE void sum_rows(const T* panel, uword d, uword i, const ObservedEntries<T>& x, T* G,
-                            T* b) {
-  if constexpr (!Full)
-    for (uword j = 0; j < i; j += max_tile)
-      sum_entries<T, R, max_tile, false, false>(panel, d, i, j, x, G, b);
-  sum_entries<T, R, R, true, Full>(panel, d, i, i, x, G, b);
+template <class T, uword R, BankSums Sums>
+GASG21_INLINE void sum_rows(const BankPass<T>& pass, uword i, T* G, T* b) {
+  for (uword j = 0; j < i; j += max_tile)
+    sum_entries<T, R, max_tile, false, Sums>(pass, i, j, G, b);
+  sum_entries<T, R, R, true, Sums>(pass, i, i, G, b);
 }
 
-/// Sums G and b for one register of lanes: in registers if D = d is known, else in tiles.
-template <class T, uword D, bool Full>
-GASG21_INLINE void sum_panel(const T* panel, uword d, const ObservedEntries<T>& x, T* G, T* b) {
+/// Sums G and b: in registers if D = d is known, else in tiles.
+template <class T, uword D, BankSums Sums>
+GASG21_INLINE void sum_panel(const BankPass<T>& pass, T* G, T* b) {
   if constexpr (D != 0) {
-    sum_entries<T, D, D, true, Full>(panel, D, 0, 0, x, G, b);
+    sum_entries<T, D, D, true, Sums>(pass, 0, 0, G, b);
   } else {
+    const uword d = pass.d;
     uword i = 0;
-    for (; i + max_tile <= d; i += max_tile) sum_rows<T, max_tile, Full>(panel, d, i, x, G, b);
-    if (d - i == 4) sum_rows<T, 4, Full>(panel, d, i, x, G, b);
-    if (d - i == 3) sum_rows<T, 3, Full>(panel, d, i, x, G, b);
-    if (d - i == 2) sum_rows<T, 2, Full>(panel, d, i, x, G, b);
-    if (d - i == 1) sum_rows<T, 1, Full>(panel, d, i, x, G, b);
+    for (; i + max_tile <= d; i += max_tile) sum_rows<T, max_tile, Sums>(pass, i, G, b);
+    if (d - i == 4) sum_rows<T, 4, Sums>(pass, i, G, b);
+    if (d - i == 3) sum_rows<T, 3, Sums>(pass, i, G, b);
+    if (d - i == 2) sum_rows<T, 2, Sums>(pass, i, G, b);
+    if (d - i == 1) sum_rows<T, 1, Sums>(pass, i, G, b);
+  }
+}
+
+/// Adds row k of the panel, at u, to the moments of S samples and R columns.
+template <class T, uword R, uword S>
+GASG21_INLINE void add_moments(const T* u, const T* const (&values)[S], uword k,
+                               Pack<T> (&moments)[S][R]) {
+  using P = Pack<T>;
+  P entries[R];
+  GASG21_UNROLL
+  for (uword r = 0; r < R; ++r) entries[r] = load<P>(u + r * block_rows<T>);
+  GASG21_UNROLL
+  for (uword s = 0; s < S; ++s) {
+    const P value = broadcast<P>(values[s][k]);
+    GASG21_UNROLL
+    for (uword r = 0; r < R; ++r) moments[s][r] = multiply_add<T>(entries[r], value, moments[s][r]);
+  }
+}
+
+/// The moments of S samples, zeros filled in, and R columns from i on: each entry of the panel is
+/// read once for all samples.
+template <class T, uword R, uword S>
+GASG21_INLINE void sum_moments(const T* panel, uword n, uword d, uword i, const BankSample<T>* x,
+                               T* b, uword stride) {
+  using P = Pack<T>;
+  constexpr uword L = block_rows<T>, at_once = rows_at_once(R * S);
+  P moments[at_once][S][R];
+  const T* values[S];
+  GASG21_UNROLL
+  for (uword s = 0; s < S; ++s) {
+    values[s] = x[s].filled;
+    GASG21_UNROLL
+    for (uword a = 0; a < at_once; ++a) {
+      GASG21_UNROLL
+      for (uword r = 0; r < R; ++r) moments[a][s][r] = P{};
+    }
+  }
+  const T* u = panel + i * L;
+  uword k = 0;
+  for (; k + at_once <= n; k += at_once) {
+    GASG21_UNROLL
+    for (uword a = 0; a < at_once; ++a, u += d * L)
+      add_moments<T, R, S>(u, values, k + a, moments[a]);
+  }
+  for (; k < n; ++k, u += d * L) add_moments<T, R, S>(u, values, k, moments[0]);
+  GASG21_UNROLL
+  for (uword s = 0; s < S; ++s) {
+    GASG21_UNROLL
+    for (uword r = 0; r < R; ++r) {
+      GASG21_UNROLL
+      for (uword a = 1; a < at_once; ++a) moments[0][s][r] += moments[a][s][r];
+      store(b + s * stride + (i + r) * L, moments[0][s][r]);
+    }
   }
 }
 
 template <class T, uword D>
 struct BankTable {
+  using P = Pack<T>;
   static constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T);
+  /// Samples whose moments are summed together, as many as the registers hold.
+  static constexpr uword tile = bytes == 64 && D >= 1 && D <= 3 ? 8 : 4;
+  static_assert(tile <= bank_samples, "a tile is part of the samples that go through a panel");
 
-  static void fit(const T* panel, uword d_, const ObservedEntries<T>& x, const T* absent,
-                  PanelFit<T>& result, T* scratch) {
+  /// b of S samples, zeros filled in, for one register of lanes.
+  template <uword S>
+  static void sum_filled(const T* panel, uword n, uword d_, const BankSample<T>* x, T* b,
+                         uword stride) {
     const uword d = D ? D : d_;
-    T *G = scratch, *b = G + packed_row(d) * L;
-    for (uword l = 0; l < L; l += lanes) {
-      Pack<T> r2 = broadcast<Pack<T>>(T(1));
-      if (x.full) {  // G = I
-        sum_panel<T, D, true>(panel + l, d, x, G + l, b + l);
-        for (uword c = 0; c < d; ++c) {
-          const auto moment = load<Pack<T>>(b + l + c * L);
-          r2 = r2 - moment * moment;
-        }
-      } else {
-        sum_panel<T, D, false>(panel + l, d, x, G + l, b + l);
-        r2 = ldl_lanes<T, D>(d, G + l, b + l, absent ? absent + l : nullptr);
-      }
-      store(result.r2 + l, r2);
+    constexpr uword columns = D ? D : max_tile < 4 ? max_tile : 4;
+    uword c = 0;
+    for (; c + columns <= d; c += columns) sum_moments<T, columns, S>(panel, n, d, c, x, b, stride);
+    for (; c < d; ++c) sum_moments<T, 1, S>(panel, n, d, c, x, b, stride);
+  }
+
+  /// b of `count` samples, and G and b of those that are given by their observed rows.
+  static void sum(const T* panel, uword n, uword d, const BankSample<T>* x, uword count, T* G, T* b,
+                  uword stride) {
+    for (uword s = 0; s < count;) {
+      const bool all = s + tile <= count && std::all_of(x + s, x + s + tile, [](const auto& each) {
+                         return each.filled;
+                       });
+      if (all)
+        sum_filled<tile>(panel, n, d, x + s, b + s * stride, stride);
+      else if (x[s].filled)
+        sum_filled<1>(panel, n, d, x + s, b + s * stride, stride);
+      else
+        sum_panel<T, D, BankSums::observed>(
+            {panel, d, x[s].rows, x[s].n_rows, x[s].values, nullptr}, G + s * stride,
+            b + s * stride);
+      s += all ? tile : 1;
     }
-    if (!x.full) return inverse_pivot_range(d, G, result.smallest_inverse, result.largest_inverse);
-    std::fill(result.smallest_inverse, result.smallest_inverse + L, T(1));
-    std::fill(result.largest_inverse, result.largest_inverse + L, T(1));
+  }
+
+  static bool is_complete(const BankSample<T>& x) { return x.filled && x.n_rows == 0; }
+
+  /// The squared residuals of a sample, from its sums.
+  static P solve(uword d, const BankSample<T>& x, const T* absent, T* G, T* b) {
+    if (!is_complete(x)) return ldl_lanes<T, D>(d, G, b, absent);
+    P r2 = broadcast<P>(T(1));  // G = I
+    for (uword c = 0; c < d; ++c) {
+      const auto moment = load<P>(b + c * L);
+      r2 = r2 - moment * moment;
+    }
+    return r2;
+  }
+
+  static void fit(const T* panel, uword n, uword d_, const BankSample<T>* x, uword count,
+                  const T* absent, PanelFit<T>* results, T* scratch) {
+    const uword d = D ? D : d_, moments_at = packed_row(d) * L, stride = moments_at + d * L;
+    for (uword l = 0; l < L; l += lanes) {
+      const T *here = panel + l, *absent_here = absent ? absent + l : nullptr;
+      T *G = scratch + l, *b = G + moments_at;
+      sum(here, n, d, x, count, G, b, stride);
+      for (uword s = 0; s < count; ++s)
+        if (x[s].filled && x[s].n_rows > 0)
+          sum_panel<T, D, BankSums::missing>(
+              {here, d, x[s].rows, x[s].n_rows, nullptr, absent_here}, G + s * stride,
+              b + s * stride);
+      for (uword s = 0; s < count; ++s)  // each waits for its divisions, so all in a row
+        store(results[s].r2 + l,
+              larger(P{}, solve(d, x[s], absent_here, G + s * stride, b + s * stride)));
+    }
+    for (uword s = 0; s < count; ++s) find_pivots(d, x[s], scratch + s * stride, results[s]);
+  }
+
+  static void find_pivots(uword d, const BankSample<T>& x, const T* G, PanelFit<T>& result) {
+    T *smallest = result.smallest_inverse, *largest = result.largest_inverse;
+    result.sound = true;
+    if (is_complete(x)) {  // G = I
+      std::fill(smallest, smallest + L, T(1));
+      std::fill(largest, largest + L, T(1));
+      return;
+    }
+    inverse_pivot_range(d, G, smallest, largest);
+    for (uword l = 0; l < L; ++l) result.sound &= smallest[l] > T(worst_pivot) * largest[l];
   }
 
   static constexpr SubspaceBankKernels<T> kernels{fit};
