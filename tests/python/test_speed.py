@@ -1,10 +1,12 @@
-"""The plain NumPy program of benchmarks/speed makes the same updates as the oracle."""
+"""The plain NumPy program of benchmarks/speed makes the oracle's updates, and large fits take little memory."""
+
+import sys
 
 import numpy as np
 import pytest
 
 import reference
-from benchmarks.speed import plain
+from benchmarks.speed import large_fits, plain
 from gasg21.datasets import make_low_rank
 
 
@@ -24,3 +26,11 @@ def test_samples_with_too_few_entries_are_skipped():
     x = np.full((1, 6), np.nan)
     x[0, :2] = 1
     np.testing.assert_array_equal(plain.updates(start, x, plain.lstsq_weights), start)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_a_large_fit_takes_no_memory_per_sample(tmp_path):
+    file = large_fits.write(tmp_path, 400_000)
+    small, large = (large_fits.run(file, m) for m in (60_000, 400_000))
+    assert large["bytes"] - small["bytes"] < 5 * 340_000  # the weights alone would take 20 bytes each
+    assert large["angle"] < 2 * large["estimated"]
