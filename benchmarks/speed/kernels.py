@@ -96,13 +96,10 @@ def add_numpy(case: Case, size: dict[str, float], updates: int, repeats: int) ->
     with tempfile.TemporaryDirectory() as directory:
         file = Path(directory) / "problem"
         program.run("write", **size, updates=updates, file=file)
-        numbers = np.fromfile(file)
-    n, d = case.n, case.d
-    start, oracle = (part.reshape(d, n) for part in np.split(numbers[: 2 * n * d], 2))
-    X = numbers[2 * n * d :].reshape(-1, n)
+        start, oracle, _, X = program.read_problem(file, case.n, case.d)
     for name, weights in (("NumPy lstsq", plain.lstsq_weights), ("NumPy normal", plain.normal_weights)):
-        case.time[name], reached = plain.time_updates(np.ascontiguousarray(start.T), X, weights, repeats)
-        to_solve = subspace_angle(np.linalg.qr(reached)[0].T, oracle)
+        case.time[name], reached = plain.time_updates(start, X, weights, repeats)
+        to_solve = subspace_angle(np.linalg.qr(reached)[0].T, oracle.T)
         case.angle[name] = {"to_solve": to_solve, "updates": len(X), "same": True}
 
 

@@ -11,6 +11,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "speed"
 PROGRAM = BUILD / "benchmarks" / "speed" / "gasg21_speed"
@@ -53,6 +55,13 @@ def run(command: str, **arguments: Any) -> list[Record]:
     """Run the program and return the JSON objects that it prints."""
     words = [PROGRAM, command, *(f"{name}={value}" for name, value in arguments.items())]
     return [json.loads(line) for line in subprocess.check_output(words, text=True, env=environment()).splitlines()]
+
+
+def read_problem(file: Path, n: int, d: int) -> tuple[np.ndarray, ...]:
+    """Return what the command "write" wrote: start, subspace that arma::solve reaches, truth (n, d); samples as rows."""
+    numbers = np.fromfile(file)
+    bases = numbers[: 3 * n * d].reshape(3, d, n)
+    return *(np.ascontiguousarray(basis.T) for basis in bases), numbers[3 * n * d :].reshape(-1, n)
 
 
 def run_clusters(**arguments: Any) -> Record:

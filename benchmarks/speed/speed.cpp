@@ -168,15 +168,15 @@ void exact(const Arguments& arguments) {
                std::min(uword(arguments.number("updates", 1000)), task.problem.order.n_elem));
 }
 
-/// The start (n x d), the subspace that arma::solve reaches (n x d) and the vectors of the first
-/// updates (n x updates), each by columns.
+/// The start, the subspace that arma::solve reaches and the truth (n x d each), and the vectors of
+/// the first updates (n x updates), each by columns.
 void write(const Arguments& arguments) {
   const Task task = arguments.task();
   const arma::uvec order = task.problem.order.head(
       std::min(task.problem.order.n_elem, uword(arguments.number("updates", 300))));
   std::ofstream file(arguments.text("file"), std::ios::binary);
   for (const arma::mat& part : {task.problem.start, fit_plain<plain::Solve>(task, order).basis,
-                                arma::mat(task.problem.X.cols(order))})
+                                task.problem.truth, arma::mat(task.problem.X.cols(order))})
     file.write(reinterpret_cast<const char*>(part.memptr()),
                std::streamsize(part.n_elem * sizeof(double)));
 }

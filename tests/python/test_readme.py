@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.speed import front_page
+
 README = Path(__file__).parents[2] / "README.md"
 
 
@@ -38,3 +40,25 @@ def test_the_commands_exist():
 @pytest.mark.parametrize("path", re.findall(r"\]\(((?!http)[^)]+)\)", README.read_text()))
 def test_links_exist(path):
     assert (README.parent / path).exists()
+
+
+def form(text):
+    """Return a text without its numbers and units."""
+    return re.sub(r"\d[\d.]*(e[-+]?\d+)?( (s|ms|µs)\b)?", "#", text)
+
+
+def test_the_table_of_speed_is_that_of_its_command():
+    cells = dict.fromkeys(front_page.METHODS, (1.0, 1e-9))
+    labels = [*front_page.PLAIN.values(), *front_page.NUMPY]
+    updates = dict.fromkeys(labels, (1e-6, 1e-9))
+    made = front_page.text({"updates": updates, "faces": updates, "fits": cells, "small": cells, "large": cells})
+    readme = README.read_text(encoding="utf-8")
+    before, _, rest = readme.partition(front_page.BEGIN)
+    table, end, after = rest.partition(front_page.END)
+    assert end
+    assert form(table.strip()) == form(made)
+    assert front_page.written(f"{before}{front_page.BEGIN}\nold\n{end}{after}", table.strip()) == readme
+
+
+def test_the_front_page_is_short():
+    assert len(README.read_text(encoding="utf-8").splitlines()) <= 150
