@@ -1,7 +1,7 @@
 """The speed table of README.md: gasg21 beside plain programs, the author's code and other methods, with the accuracy of each.
 
-Prints the table as Markdown; ``--write`` puts it into README.md. Times are CPU seconds on one thread, all methods of a row alternate,
-and the least of several rounds counts.
+Prints the table as Markdown; ``--write`` puts it into README.md. Times are CPU seconds on one thread, the least of several rounds. The
+methods of a row alternate, except for NumPy, which runs after the C++ programs.
 """
 
 from __future__ import annotations
