@@ -28,6 +28,8 @@ __all__ = [
     "Stream",
     "Task",
     "ThreadEngine",
+    "assign",
+    "candidates",
     "changed_consensus",
     "choose_candidates",
     "consensus_constants",
@@ -38,7 +40,9 @@ __all__ = [
     "n_threads",
     "orthonormality_error",
     "polish_pass",
+    "residuals",
     "row_functions",
+    "selected",
     "stream",
     "stream_of",
     "stream_starter",
@@ -215,6 +219,30 @@ def choose_candidates(
     make = seeder.farthest if init == "farthest" else seeder.density
     make(dimensions, count, 0)
     return seeder.candidates(), [int(q) for q in seeder.select(dimensions, sweeps)]
+
+
+def candidates(X: np.ndarray, K: int, d: int, init: str, count: int, threads: int) -> list[np.ndarray]:
+    """Return ``count`` candidates for K subspaces, seeded by "farthest" or "density"."""
+    seeder = _core.Seeder64(X, None, X.shape[1], len(X), 0, threads)
+    (seeder.farthest if init == "farthest" else seeder.density)((d,) * K, count, 0)
+    return list(seeder.candidates())
+
+
+def selected(X: np.ndarray, candidates: list[np.ndarray], d: int, threads: int) -> list[int]:
+    """Return which candidates are selected, half of them, by their distances to all samples."""
+    seeder = _core.Seeder64(X, None, X.shape[1], len(X), 0, threads)
+    seeder.take(candidates)
+    return [int(q) for q in seeder.select((d,) * (len(candidates) // 2), 0)]
+
+
+def assign(subspaces: list[np.ndarray], X: np.ndarray, threads: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the labels of the nearest subspaces and the residuals."""
+    return _core.assign(subspaces, X, None, threads)
+
+
+def residuals(subspaces: list[np.ndarray], X: np.ndarray, threads: int) -> np.ndarray:
+    """Return the residuals in all subspaces."""
+    return np.asarray(_core.residuals(subspaces, X, None, threads))
 
 
 def largest_angle(A: np.ndarray, B: np.ndarray) -> float:
