@@ -72,6 +72,14 @@ TEST_CASE("each thread has its own scratch, and there are no more threads than t
   }
 }
 
+TEST_CASE("little work gets one thread, much work all, and either can be stopped") {
+  const Parallel all(4, [] { return true; });
+  CHECK(all.for_work(9e5).n_threads() == 1);
+  CHECK(all.for_work(1.5e6).n_threads() == 2);
+  CHECK(all.for_work(1e12).n_threads() == 4);
+  CHECK(all.for_work(0).is_stopped());
+}
+
 TEST_CASE("one thread runs the tasks in order") {
   std::vector<uword> order;
   Parallel(1).for_each(20, no_scratch, [&](uword task, int&) { order.push_back(task); });
