@@ -179,12 +179,13 @@ TEST_CASE_TEMPLATE("sums of the missing rows or of the observed ones, and of the
                                    e.data(), x.data(), x.data(), G.memptr(), b.memptr(),
                                    scratch.data(), Ue.memptr(), most ? c.z.memptr() : nullptr});
         // Nothing here is orthonormal: I less the sum over the missing rows is another number.
-        const arma::uvec rows = most ? arma::find_nonfinite(c.x) : c.omega;
+        const bool subtracts = most && kernels.subtracts;
+        const arma::uvec rows = subtracts ? arma::find_nonfinite(c.x) : c.omega;
         const arma::Mat<T> part = moved.rows(rows);
         const arma::Col<T> part_of_e = direction.elem(rows);
         arma::Mat<T> expected = part.t() * part;
         arma::Col<T> expected_Ue = part.t() * part_of_e;
-        if (most) {
+        if (subtracts) {
           expected = arma::eye<arma::Mat<T>>(d, d) - expected;
           expected_Ue = c.z - expected_Ue;
         }
@@ -201,7 +202,10 @@ TEST_CASE_TEMPLATE("sums of the missing rows or of the observed ones, and of the
 TEST_CASE_TEMPLATE("apply takes the same step as sums, to the bit", T, double, float) {
   for_cases([](uword n, uword d, double missing) {
     const Case<T> c(n, d, missing);
-    for (const T* y : {c.y.memptr(), static_cast<const T*>(nullptr)}) {
+    arma::Col<T> Ue(d);
+    for (const int kind : {0, 1, 2, 3}) {
+      CAPTURE(kind);  // with y or without; finding U_Omega'e or not
+      const T* const y = kind % 2 == 0 ? c.y.memptr() : nullptr;
       Blocks<T> U(c.U), V(c.U);
       Aligned<T> e = padded(c.e), f = e;
       const Aligned<T> x = padded(c.x);
@@ -212,7 +216,8 @@ TEST_CASE_TEMPLATE("apply takes the same step as sums, to the bit", T, double, f
                                    T(-0.1),  T(0.4),       T(0.3),       T(0.2)};
       kernels::tracked_basis_kernels<T>(d).sums(
           {U.memory.data(), U.count(), d, &step, e.data(), x.data(), x.data(),
-           missing > 0 ? G.memptr() : nullptr, b.memptr(), scratch.data()});
+           missing > 0 ? G.memptr() : nullptr, b.memptr(), scratch.data(),
+           kind > 1 ? Ue.memptr() : nullptr});
       step.e = f.data();
       kernels::tracked_basis_kernels<T>(d).apply(V.memory.data(), V.count(), d, step);
       CHECK(support::same_bits(U.matrix(), V.matrix()));

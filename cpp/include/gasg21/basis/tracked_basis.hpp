@@ -196,6 +196,8 @@ class TrackedBasis {
 
   /// Whether `sums` finds U_Omega'e.
   bool finds_direction() const { return kernels().finds_direction; }
+  /// Whether `sums` may find G as I less the sum over the missing rows.
+  bool subtracts() const { return kernels().subtracts; }
 
   /// Announces the vector after the next one, n entries: `sums` and `gather` prefetch it.
   void expect(const T* x) { next_ = x; }

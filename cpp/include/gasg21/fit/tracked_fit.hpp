@@ -106,7 +106,7 @@ class TrackedFit {
     const uword d = U.d();
     const T xx = x.dense_norm() * x.dense_norm();
     kind_ = Residual::with_gaps;
-    const bool most = U.finds_direction() && 2 * x.count() > U.n();
+    const bool most = U.subtracts() && 2 * x.count() > U.n();
     const T xe = U.sums(x.dense(), G_.memptr(), w_.memptr(), most, q_.data());
     bool refine = true;
     if (!factor(refine)) return solve_nearly_singular(U, x);

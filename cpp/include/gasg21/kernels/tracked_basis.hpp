@@ -5,8 +5,9 @@
 // An update takes two passes: `sums` applies the pending geodesic step and sums G = U_Omega'U_Omega
 // and b = U_Omega'x (read and write); `residual` computes x - U w (read). The sums stay in
 // registers: all of them for d <= 5 (3 with 16 registers), those without G for d <= 10 (5 with
-// SSE2). For larger d, G is summed in tiles over chunks of rows that fit the first-level cache. For
-// 6 <= d <= 10, AVX-512 first compacts the rows in the minority, missing or observed.
+// SSE2). For larger d, G is summed in tiles over chunks of rows that fit the first-level cache. For d
+// from 6 (AVX2: 8) to 10, AVX-512 and AVX2 first compact the rows in the minority, missing or
+// observed.
 // Index arrays of accumulators by constants only: otherwise the compiler keeps them in memory, and
 // sums take four times as long.
 #pragma once
@@ -59,6 +60,7 @@ struct TrackedBasisKernels {
                    T* q, T* products);
   void (*apply)(T* U, uword n_blocks, uword d, const PendingStep<T>& step);
   bool finds_direction;  // `sums` finds U_Omega'e
+  bool subtracts;        // G may be I less the sum over the missing rows
 };
 
 /// For d >= least_compacted, AVX2 compacts the observed rows of each chunk of most_compacted row

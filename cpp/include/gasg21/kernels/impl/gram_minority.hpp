@@ -1,105 +1,33 @@
-// `sums` for 6 to 10 columns with AVX-512, if something is missing: the rows in the minority,
+// `sums` for 6 to 10 columns (AVX2: 8 to 10), if something is missing: the rows in the minority,
 // missing or observed, are compacted before their products are summed. Where they are the missing
 // ones, U_Omega'U_Omega is I less their sum. A part of impl/tracked_basis.hpp.
 
 namespace gasg21::kernels::GASG21_SET {
 
+#if GASG21_BYTES >= 32
+
+/// Writes the results. `product(pair)` is the sum of a pair of columns over the minority; the last
+/// column is the direction e.
+template <class T, uword D, class Product>
+GASG21_INLINE T finish_minority(const SumsTask<T>& task, const Pack<T> (&b)[D], const Pack<T>& xe,
+                                Product&& product) {
+  const bool missing = task.Ue != nullptr;
+  for (uword c = 0; c < D; ++c) {
+    const T last = product(D * (D + 1) / 2 + c);
+    task.Ue_observed[c] = missing ? task.Ue[c] - last : last;
+    for (uword a = 0; a <= c; ++a) {
+      const T sum = product(c * (c + 1) / 2 + a);
+      task.G[c + a * D] = missing ? T(a == c) - sum : sum;
+    }
+  }
+  GASG21_UNROLL
+  for (uword c = 0; c < D; ++c) task.b[c] = lane_sum<T>(b[c]);
+  return lane_sum<T>(xe);
+}
+
+#endif
+
 #if GASG21_BYTES == 64
-
-/// The lanes of x that are missing (NaN), or else observed, as bits.
-template <class T>
-GASG21_INLINE unsigned lanes_of(const Pack<T>& x, bool missing) {
-  constexpr unsigned all = sizeof(T) == 8 ? 0xff : 0xffff;
-  unsigned bits;
-  if constexpr (sizeof(T) == 8)
-    bits = _mm512_cmp_pd_mask(x, x, _CMP_UNORD_Q);
-  else
-    bits = _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
-  return missing ? bits : bits ^ all;
-}
-
-/// The lanes of `first` and `second`, numbered on, in the given order.
-template <class T>
-GASG21_INLINE Pack<T> in_order(const Pack<T>& first, __m512i order, const Pack<T>& second) {
-  if constexpr (sizeof(T) == 8)
-    return _mm512_permutex2var_pd(first, order, second);
-  else
-    return _mm512_permutex2var_ps(first, order, second);
-}
-
-/// Collects the chosen lanes of row blocks of N columns in new row blocks. The last block, which is
-/// not full yet, stays in registers.
-template <class T, uword N>
-struct Collector {
-  static constexpr unsigned lanes = bytes / sizeof(T);
-  Pack<T> last[N];
-  T* out;
-  unsigned count = 0;  // rows in `last`
-
-  GASG21_INLINE explicit Collector(T* to) : out(to) {
-    GASG21_UNROLL
-    for (uword c = 0; c < N; ++c) last[c] = Pack<T>{};
-  }
-
-  GASG21_INLINE void add(const Pack<T> (&rows)[N], unsigned bits) {
-    // Lane l of the result is lane l of `last` below `count`, then the next chosen one.
-    __m512i chosen, order;
-    if constexpr (sizeof(T) == 8) {
-      const __m512i all = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
-      chosen =
-          _mm512_maskz_compress_epi64(__mmask8(bits), _mm512_add_epi64(all, _mm512_set1_epi64(8)));
-      order = _mm512_mask_expand_epi64(all, __mmask8(0xffu << count), chosen);
-    } else {
-      const __m512i all = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-      chosen = _mm512_maskz_compress_epi32(__mmask16(bits),
-                                           _mm512_add_epi32(all, _mm512_set1_epi32(16)));
-      order = _mm512_mask_expand_epi32(all, __mmask16(0xffffu << count), chosen);
-    }
-    const unsigned total = count + unsigned(__builtin_popcount(bits));
-    if (total < lanes) {
-      GASG21_UNROLL
-      for (uword c = 0; c < N; ++c) last[c] = in_order<T>(last[c], order, rows[c]);
-      count = total;
-      return;
-    }
-    const __m512i rest = after(chosen, lanes - count);
-    GASG21_UNROLL
-    for (uword c = 0; c < N; ++c) {
-      store(out + c * lanes, in_order<T>(last[c], order, rows[c]));
-      last[c] = in_order<T>(last[c], rest, rows[c]);
-    }
-    out += N * lanes;
-    count = total - lanes;
-  }
-
-  /// Writes the last block, filled up with zeros. Returns the end of the blocks.
-  GASG21_INLINE T* finish() {
-    if (count == 0) return out;
-    GASG21_UNROLL
-    for (uword c = 0; c < N; ++c) {
-      if constexpr (sizeof(T) == 8)
-        last[c] = _mm512_maskz_mov_pd(__mmask8(~(0xffu << count)), last[c]);
-      else
-        last[c] = _mm512_maskz_mov_ps(__mmask16(~(0xffffu << count)), last[c]);
-      store(out + c * lanes, last[c]);
-    }
-    return out + N * lanes;
-  }
-
- private:
-  /// The lanes of `chosen` from number `from` on.
-  GASG21_INLINE static __m512i after(__m512i chosen, unsigned from) {
-    if constexpr (sizeof(T) == 8) {
-      const __m512i all = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
-      return _mm512_maskz_permutexvar_epi64(0xff, _mm512_add_epi64(all, _mm512_set1_epi64(from)),
-                                            chosen);
-    } else {
-      const __m512i all = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-      return _mm512_maskz_permutexvar_epi32(
-          0xffff, _mm512_add_epi32(all, _mm512_set1_epi32(int(from))), chosen);
-    }
-  }
-};
 
 /// Adds the products of N columns, the last one only with the others, in register tiles.
 template <class T, uword N>
@@ -160,18 +88,67 @@ GASG21_INLINE T sums_of_minority(const SumsTask<T>& task) {
   }
   const uword rest = uword(minority.finish() - blocks) / (N * L);
   if (rest > 0) add_minority<T, N>(blocks, rest, products);
-  const auto product = [&](uword r, uword c) {
-    return lane_sum<T>(load<P>(products + (r * (r + 1) / 2 + c) * L));
-  };
-  for (uword c = 0; c < D; ++c) {
-    const T last = product(D, c);
-    task.Ue_observed[c] = missing ? task.Ue[c] - last : last;
-    for (uword a = 0; a <= c; ++a)
-      task.G[c + a * D] = missing ? T(a == c) - product(c, a) : product(c, a);
+  return finish_minority<T, D>(
+      task, b, xe, [&](uword pair) { return lane_sum<T>(load<P>(products + pair * L)); });
+}
+
+#elif GASG21_BYTES == 32
+
+/// Appends the chosen rows of some row blocks of D columns, and the direction on them, to compacted
+/// columns, in which there are `count` rows already. Adds to x'e. Returns the count.
+template <class T, uword D>
+GASG21_INLINE uword compact_minority(const RowBlocks<T>& blocks, const T* e, bool missing,
+                                     T* compacted, uword count, Pack<T>& xe) {
+  using P = Pack<T>;
+  constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T), apart = compacted_apart<T>;
+  constexpr unsigned all = (1u << lanes) - 1;
+  for (uword block = 0; block < blocks.count; ++block) {
+    GASG21_UNROLL
+    for (uword part = 0; part < L; part += lanes) {
+      const P x = load<P>(blocks.x + block * L + part), direction = load<P>(e + block * L + part);
+      const unsigned seen = observed_bits<T>(x), bits = missing ? seen ^ all : seen;
+      xe += where_observed(x, x) * direction;
+      T* const out = compacted + count;
+      GASG21_UNROLL
+      for (uword c = 0; c < D; ++c)
+        store(out + c * apart, compress<T>(load<P>(blocks.U + (block * D + c) * L + part), bits));
+      store(out + D * apart, compress<T>(direction, bits));
+      count += uword(__builtin_popcount(bits));
+    }
   }
-  GASG21_UNROLL
-  for (uword c = 0; c < D; ++c) task.b[c] = lane_sum<T>(b[c]);
-  return lane_sum<T>(xe);
+  return count;
+}
+
+/// Adds the products of N compacted columns of `count` rows.
+template <class T, uword N>
+GASG21_INLINE void add_minority(T* compacted, uword count, T* products) {
+  using P = Pack<T>;
+  constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T), apart = compacted_apart<T>;
+  for (uword c = 0; c < N; ++c) GASG21_UNROLL
+  for (uword part = 0; part < L; part += lanes) store(compacted + c * apart + count + part, P{});
+  add_tiles<T, apart, false>({compacted, nullptr, (count + L - 1) / L, 1}, N, products, compacted);
+}
+
+template <class T, uword D, bool Moving>
+GASG21_INLINE T sums_of_minority(const SumsTask<T>& task) {
+  constexpr uword N = D + 1, L = block_rows<T>, most = 12, at_once = 16;
+  T *const products = task.scratch, *const compacted = products + N * (N + 1) / 2 * L;
+  std::fill(products, compacted, T(0));
+  const PendingStep<T> step = Moving ? *task.step : PendingStep<T>{};
+  const T* const e = Moving ? step.e : task.e;
+  Sums<T, D, 0> sums;
+  uword count = 0;
+  for (uword from = 0, to; from < task.n_blocks; from = to) {
+    to = std::min(from + at_once, task.n_blocks);
+    const RowBlocks<T> blocks(task, D, from, to - from);
+    add_blocks<T, D, 0, false, Moving>(blocks, step, sums);
+    count = compact_minority<T, D>(blocks, e + from * L, task.Ue != nullptr, compacted, count,
+                                   sums.xe);
+    if (count < most * L && to < task.n_blocks) continue;
+    if (count > 0) add_minority<T, N>(compacted, count, products);
+    count = 0;
+  }
+  return finish_minority<T, D>(task, sums.b, sums.xe, [&](uword pair) { return products[pair]; });
 }
 
 #endif

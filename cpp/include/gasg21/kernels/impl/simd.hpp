@@ -13,6 +13,14 @@ inline constexpr uword max_tile = bytes == 64 ? 5 : 3;
 /// registers.
 inline constexpr uword max_fixed = bytes >= 32 ? 10 : 5;
 
+/// Whether `sums` of D columns takes G as I less the sum over the missing rows if they are in the
+/// minority (D = 0: any number of columns), and whether it finds U_Omega'e. (Compacting up to 7
+/// columns costs AVX2 more than it saves.)
+template <uword D>
+inline constexpr bool subtracts = bytes == 64 ? (D > max_tile) : bytes == 32 && D > 7;
+template <uword D>
+inline constexpr bool finds_direction = bytes == 64 ? D != 0 : subtracts<D>;
+
 #if defined(__GNUC__)
 
 template <class T>

@@ -4,6 +4,8 @@
 #include "gasg21/kernels/impl/residual.hpp"
 #include "gasg21/kernels/impl/gram_tiles.hpp"
 #include "gasg21/kernels/impl/gram_many_columns.hpp"
+#include "gasg21/kernels/impl/gram_rows.hpp"
+#include "gasg21/kernels/impl/minority_collector.hpp"
 #include "gasg21/kernels/impl/gram_minority.hpp"
 #include "gasg21/kernels/impl/gram.hpp"
 // clang-format on
@@ -23,7 +25,7 @@ struct TrackedBasisTable {
       residual_of_many<T>(U, n_blocks, d, w, x, e, r, q, products);
   }
   static constexpr TrackedBasisKernels<T> kernels{sums, residual, apply_step<T>,
-                                                  bytes == 64 && (D > max_tile)};
+                                                  finds_direction<D>, subtracts<D>};
 };
 
 /// Kernels for a fixed number of columns, up to D; others for any number.
