@@ -41,11 +41,12 @@ void centre_on_subspace(Prepared<T>& data, const AnyLoss& loss, Begin&& begin, W
 template <class T>
 py::dict recover_in(const py::object& samples, const py::object& mask, uword n, uword d,
                     const TrackerChoice& choice, const RecoverOptions& options, bool rotate,
-                    py::object progress) {
+                    py::object progress, py::object search_infinite) {
   using Core = typename PyTracker<T>::Core;
   Prepared<T> data(as_view<T>(samples, mask, n), options.center, choice.metric.scaled());
   const uword working = std::max(d, options.working_components);
   Watch watch(std::move(progress), double(n * (working + 1)));
+  watch.refuse_infinite(std::move(search_infinite));
   const auto begin = [&] {
     return Recoverer<Core>(make_tracker<T>(data, working, choice.rule, choice, watch),
                            d + data.more(), options);
@@ -66,11 +67,12 @@ py::dict recover_in(const py::object& samples, const py::object& mask, uword n, 
 py::dict recover_any(const py::object& samples, const py::object& mask, uword n, uword d,
                      const Rule& rule, const Rule& stream_rule, const LossName& loss,
                      const Metric& metric, const py::object& init, const RecoverOptions& options,
-                     bool rotate, const py::object& progress) {
+                     bool rotate, const py::object& progress, const py::object& search_infinite) {
   const TrackerChoice choice{AnyStep{rule},     AnyStep{stream_rule}, AnyLoss(loss),
                              AnyMetric{metric}, options.seed,         init};
   return in_precision_of(values_of(samples), [&](auto zero) {
-    return recover_in<decltype(zero)>(samples, mask, n, d, choice, options, rotate, progress);
+    return recover_in<decltype(zero)>(samples, mask, n, d, choice, options, rotate, progress,
+                                      search_infinite);
   });
 }
 
@@ -150,9 +152,10 @@ void bind_recover(py::module_& m) {
   m.def("recover", &recover_any, py::arg("samples"), py::arg("mask"), py::arg("n"), py::arg("d"),
         py::kw_only(), py::arg("rule"), py::arg("stream_rule"), py::arg("loss"), py::arg("metric"),
         py::arg("init"), py::arg("options"), py::arg("rotate") = true,
-        py::arg("progress") = py::none(),
+        py::arg("progress") = py::none(), py::arg("search_infinite") = py::none(),
         "A whole fit: stream, polish, self-check. Returns a dict; \"interrupt\" is the exception "
-        "that stopped it, or None.");
+        "that stopped it, or None. `search_infinite` is called when the stream meets an infinity; "
+        "what it raises stops the fit.");
   m.def(
       "check_identifiability",
       [](const py::array& components, const py::object& samples, const py::object& mask,

@@ -38,6 +38,7 @@ class Watch {
     eta_ = report.eta;
     ++done_;
     if (lock_) lock_->pass_on_if_wanted();
+    if (report.outcome == StepOutcome::not_finite && refuses_infinite_ && refuse()) return true;
     return failed_ || enough_ || (++since_look_ >= stride_ && look());
   }
 
@@ -55,6 +56,12 @@ class Watch {
       error.restore();
       failed_ = true;
     }
+  }
+
+  /// Calls this when the stream meets the first infinite entry. What it raises stops the work.
+  void refuse_infinite(py::object search) {
+    refuses_infinite_ = !search.is_none();
+    search_ = std::move(search);
   }
 
   /// Whether passes are shown; not those of fits that only prepare another one.
@@ -91,6 +98,15 @@ class Watch {
     return failed_;
   }
 
+  /// Calls `search_`, once. Returns whether it has raised.
+  bool refuse() {
+    refuses_infinite_ = false;
+    const py::gil_scoped_acquire gil;
+    PyObject* result = PyObject_CallObject(search_.ptr(), nullptr);
+    Py_XDECREF(result);
+    return failed_ = result == nullptr;
+  }
+
   bool report() {
     const uword done = std::exchange(done_, 0);
     if (progress_.is_none()) return true;
@@ -100,7 +116,7 @@ class Watch {
     return result != nullptr;
   }
 
-  py::object on_pass_, progress_;
+  py::object on_pass_, progress_, search_;
   uword stride_;
   TurnLock* lock_;
   uword done_ = 0, since_look_ = 0, passes_ = 0;
@@ -108,6 +124,7 @@ class Watch {
   double eta_ = 0;
   Clock::time_point last_ = Clock::now();
   bool failed_ = false, shows_passes_ = true;
+  bool refuses_infinite_ = false;
   bool enough_ = false;  // `on_pass` has ended the fit
 };
 

@@ -227,6 +227,7 @@ def recover(
     options: RecoverOptions,
     rotate: bool = True,
     progress: Progress | None = None,
+    search_infinite: Callable[[], None] | None = None,
 ) -> dict[str, Any]: ...
 def check_identifiability(components: Array, samples: Payload, mask: Array | None, *, seed: int) -> dict[str, Any]: ...
 def start_tracker(

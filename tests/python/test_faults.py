@@ -102,6 +102,42 @@ def test_infinity_is_refused_before_anything_changes(stream, problem, value, met
     assert_untouched(stream, lambda: getattr(stream, method)(X), InvalidInputError, r"infinity at row 17, column 5")
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda **more: GASG21(3, scaling=False, polish=False, random_state=0, **more),
+        lambda **more: GASG21(3, polish=False, center=True, init="spherical_pca", random_state=0, **more),
+        lambda **more: GASG21("auto", polish=False, random_state=0, **more),
+        lambda **more: GROUSE(3, random_state=0, **more),
+        lambda **more: GRASTA(3, center=True, random_state=0, **more),
+    ],
+)
+@pytest.mark.parametrize("form", ["array", "fortran", "csr", "float32", "whole rows"])
+def test_a_stream_that_meets_an_infinity_changes_nothing(problem, make, form):
+    X = problem.data.copy()
+    X[[41, 17], [2, 5]] = np.inf
+    X = {
+        "array": lambda: X,
+        "fortran": lambda: np.asfortranarray(X),
+        "float32": lambda: X.astype(np.float32),
+        "csr": lambda: sp.csr_matrix(np.nan_to_num(X, posinf=np.inf)),
+        "whole rows": lambda: np.where(np.isinf(X).any(axis=1, keepdims=True) & (np.arange(60) >= 5), np.inf, X),
+    }[form]()
+    model = make().fit(problem.data)
+    assert_untouched(model, lambda: model.fit(X), InvalidInputError, r"infinity at row 17, column 5")
+    assert make(on_bad="skip").fit(X).diagnostics_["n_nonfinite"] > 0
+
+
+def test_a_stream_goes_on_where_finite_entries_overflow(problem):
+    X = problem.data.copy()
+    X[17, 5], X[18:, 5] = -1.5e308, 1.5e308  # less the centre it is infinite
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = GASG21(3, scaling=False, polish=False, center=True, random_state=0).fit(X)
+    assert model.diagnostics_["n_nonfinite"] > 0
+
+
 def test_infinity_beyond_the_first_block_is_named_by_its_row(monkeypatch, stream):
     monkeypatch.setattr("gasg21._data.samples._BATCH_ENTRIES", 60 * 7)
     X = np.ones((50, 60), np.float16)

@@ -143,11 +143,17 @@ class TakesSamples:
 
 
 def check_samples(
-    estimator: Any, X: Any, mask: Any = None, *, reset: bool, dtype: np.dtype[Any] | None = None
+    estimator: Any,
+    X: Any,
+    mask: Any = None,
+    *,
+    reset: bool,
+    dtype: np.dtype[Any] | None = None,
+    finite: bool = True,
 ) -> Samples:
     """Validate a data set for an estimator.
 
-    ``dtype`` is that of its model, None before there is one.
+    ``dtype`` is that of its model, None before there is one. With ``finite=False`` the caller refuses infinities.
     """
     check_choice("on_bad", estimator.on_bad, ("raise", "skip"))
     check_choice("absent", estimator.absent, ("missing", "zero"))
@@ -166,7 +172,7 @@ def check_samples(
         msg = f"mask of shape {mask.shape} is False everywhere: no entry of X, shape {X.shape}, is observed"
         raise InvalidInputError(msg)
     samples = Samples(X, mask, dtype, absent_is_zero=estimator.absent == "zero")
-    if estimator.on_bad == "raise":
+    if finite and estimator.on_bad == "raise":
         refuse_infinite(samples, samples.n_threads(getattr(estimator, "n_jobs", None)))
     return samples
 

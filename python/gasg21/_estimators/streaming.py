@@ -33,7 +33,7 @@ from gasg21._data.parameters import (
     seed_of,
     step_adapts,
 )
-from gasg21._data.samples import Array, Batch, Samples, check_samples, known_values, one_as_row
+from gasg21._data.samples import Array, Batch, Samples, check_samples, known_values, one_as_row, refuse_infinite
 from gasg21._estimators.in_blocks import check_is_plain, opened, set_features
 from gasg21._estimators.published import StreamReport, listed
 from gasg21._estimators.subspace import FitReport, Published, PublishedSubspace
@@ -178,12 +178,16 @@ class StreamingSubspace(PublishedSubspace):
         self._check_parameters()
         if isinstance(X, BlockSource):
             return self._fit_blocks(X, mask, callback)
-        samples = check_samples(self, X, mask, reset=True)
+        # A stream meets every infinity in its first pass: then nobody has to look for them before.
+        meets_all = not self.polish and not is_auto_or_share(self.n_components)
+        samples = check_samples(self, X, mask, reset=True, finite=not meets_all)
         batch, seed = samples.whole(), seed_of(self.random_state)
         passes = None if self.polish else self.max_passes
+        search = (lambda: refuse_infinite(samples, 1)) if meets_all and self.on_bad == "raise" else None
         with progress_bar(self, samples.n_samples, passes, callback) as progress:
             d = self._dimension(samples, batch, seed, progress)
-            found = _core.recover(**self._plan(samples, batch, d, seed, progress), rotate=not self._is_paper())
+            plan = self._plan(samples, batch, d, seed, progress)
+            found = _core.recover(**plan, rotate=not self._is_paper(), search_infinite=search)
         return self._take_over(found, samples, None), samples, batch, found["doubts"]
 
     def _fit_blocks(
