@@ -1,6 +1,7 @@
 // What a fit leaves behind of its samples, so that the inliers can be described without them.
 #pragma once
 
+#include <algorithm>
 #include <utility>
 
 #include "gasg21/fit/completer.hpp"
@@ -39,10 +40,11 @@ Evidence collect_little_evidence(const arma::Mat<T>& U, const Data& data) {
   return {fit_all(U, about(data, few), Parallel()), {}, entry_range<T>(data)};
 }
 
-/// With the fits of some of the samples to U.
+/// With the fits of some of the samples to U. The range is that of as many.
 template <class T, class Data>
 Evidence collect_evidence(const arma::Mat<T>& U, const Data& data, Fitted fits) {
-  Evidence found{std::move(fits), {}, entry_range<T>(data)};
+  const EntryRange range = entry_range<T>(data, std::max<uword>(fits.size(), 1));
+  Evidence found{std::move(fits), {}, range};
   if (detail::needs_data_for_prior(found.fits)) found.prior = learn_prior(U, data);
   return found;
 }

@@ -54,11 +54,14 @@ Fitted fit_all(const arma::Mat<T>& U, const Data& data, const Parallel& parallel
   return to_fitted(fits, U.n_rows);
 }
 
-/// Fits about 2000 samples to U.
+/// Samples that suffice to describe the inliers.
+inline constexpr uword enough_described = 2000;
+
+/// Fits about so many samples to U.
 template <class T, class Data>
-Fitted fit_some(const arma::Mat<T>& U, const Data& data, const Parallel& parallel) {
-  constexpr uword enough = 2000;
-  return fit_all(U, about(data, enough), parallel);
+Fitted fit_some(const arma::Mat<T>& U, const Data& data, const Parallel& parallel,
+                uword count = enough_described) {
+  return fit_all(U, about(data, count), parallel);
 }
 
 /// The fits of the last samples of a stream, each from before its update.

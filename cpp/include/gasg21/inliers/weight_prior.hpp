@@ -277,16 +277,15 @@ void add_to_range(EntryRange& range, const AnySample<T>& sample) {
 
 }  // namespace detail
 
-/// The range of the entries of each coordinate, over some thousand samples; over all, if a
+/// The range of the entries of each coordinate, over about `count` samples; over all, if a
 /// coordinate is observed in none of these.
 template <class T, class Data>
-EntryRange entry_range(const Data& data) {
+EntryRange entry_range(const Data& data, uword count = enough_described) {
   constexpr double inf = std::numeric_limits<double>::infinity();
-  constexpr uword enough = 2000;
   EntryRange range{arma::vec(data.n_rows), arma::vec(data.n_rows), 0};
   range.low.fill(inf);
   range.high.fill(-inf);
-  const SubsetView<Data> some = about(data, enough);
+  const SubsetView<Data> some = about(data, count);
   for (uword j = 0; j < some.n_cols; ++j) detail::add_to_range<T>(range, some.sample(j));
   if (some.n_cols == data.n_cols || arma::all(range.low <= range.high)) return range;
   for (uword j = 0; j < data.n_cols; ++j) detail::add_to_range<T>(range, data.sample(j));

@@ -360,11 +360,23 @@ class Recoverer {
     fits_.reset();
   }
 
-  /// The fits of about 2000 samples to the basis, made once.
+  /// The fits of some samples to the basis, made once.
   template <class Data, class Observer>
   const Fitted& fits_of_some(const Data& data, Observer& observer) {
-    if (!fits_) fits_ = fit_some(basis_, data, parallel(observer));
+    if (!fits_) fits_ = fit_some(basis_, data, parallel(observer), samples_to_describe());
     return *fits_;
+  }
+
+  /// How many samples describe the inliers. The axes of the subspace are read off them. The paper's
+  /// algorithm keeps its basis as it is: there fewer do, so that they take a small share of the
+  /// fit.
+  uword samples_to_describe() const {
+    if (!is_paper()) return enough_described;
+    constexpr uword share = 16, fewest = 250, per_dimension = 50;
+    uword seen = 0;
+    for (const PassRecord& record : history_) seen += record.n_samples;
+    const uword wanted = std::max(seen / share, per_dimension * d_);
+    return std::clamp(wanted, fewest, enough_described);
   }
 
   arma::Mat<T> first_columns() const {
