@@ -104,18 +104,20 @@ def paper_time(run: Run) -> None:
         problem = make_low_rank(
             *(2000, 2000, 5), outlier_fraction=0.5, observed_fraction=observed, random_state=SEED + 2
         )
-        stream = core.stream(2000, 5, 0)
-        order = np.concatenate([stream.permutation(2000) for _ in range(2)])
         seconds, updates = np.inf, np.inf
         for _ in range(4 if run.quick else 10):
             used, model = least(lambda X=problem.data: paper(5, max_passes=2, tol=0).fit(X), 1)
             seconds = min(seconds, used)
+            stream = core.stream(2000, 5, 0)  # a new one: updates of a converged stream take less time
+            order = np.concatenate([stream.permutation(2000) for _ in range(2)])
             updates = min(updates, least(lambda X=problem.data, s=stream, o=order: s.update(X, o), 1)[0])
         angle = subspace_angle(model.components_, problem.basis)
         name = f"{observed:.0%} observed"
         print(f"  {name}: the updates alone: {1e3 * updates:.1f} ms, {2 / updates:.0f} x the paper, ", end="")
         print(f"{updates / 4e-3:.2f} us per update; angle {angle:.1e}")
-        text = f"{name}: GASG21.fit, two passes {1e3 * seconds:.1f} ms, {2 / seconds:.0f} x the paper; beyond the updates"
+        text = (
+            f"{name}: GASG21.fit, two passes {1e3 * seconds:.1f} ms, {2 / seconds:.0f} x the paper; beyond the updates"
+        )
         run.goals.at_most(text, 100 * (1 - updates / seconds), 20, " %")
 
 

@@ -112,6 +112,18 @@ TEST_CASE("index is unbiased where the plain remainder is most biased") {
   CHECK(chi_square(counts, 2000) < 13.8);  // 2 degrees of freedom
 }
 
+TEST_CASE("index is the remainder of a draw") {
+  Random bounds(9);
+  for (int time = 0; time < 100'000; ++time) {
+    Random draws(std::uint64_t(time) + 1);
+    const std::uint64_t draw = Random(draws.state()).next();
+    // Below 2^40, where the remainder is uniform but for 2^-24, so that no draw is repeated.
+    const std::uint64_t bound = (bounds.next() >> (24 + bounds.next() % 40)) + 1;
+    if (draw < bound) continue;
+    CHECK(draws.index(bound) == draw % bound);
+  }
+}
+
 TEST_CASE("a permutation contains every number once") {
   Random random(2);
   for (const uword count : {0u, 1u, 2u, 17u, 1000u}) {

@@ -26,6 +26,23 @@ inline bool is_hidden(const std::vector<uword>* hidden, uword i) {
   return hidden && std::binary_search(hidden->begin(), hidden->end(), i);
 }
 
+/// The same for rows that rise from one question to the next, without a search for each.
+class HiddenRows {
+ public:
+  HiddenRows(const std::vector<uword>* hidden, uword from) {
+    if (!hidden) return;
+    end_ = hidden->data() + hidden->size();
+    next_ = std::lower_bound(hidden->data(), end_, from);
+  }
+  bool contain(uword i) {
+    while (next_ != end_ && *next_ < i) ++next_;
+    return next_ != end_ && *next_ == i;
+  }
+
+ private:
+  const uword *next_ = nullptr, *end_ = nullptr;
+};
+
 }  // namespace detail
 
 }  // namespace gasg21

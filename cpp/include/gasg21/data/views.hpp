@@ -204,18 +204,18 @@ void each_stored_entry(const DenseSample<T>& x, uword from, uword to, Visit&& vi
     for (uword i = from; i < to; ++i) visit(i, x.values[i], x.values[i] == x.values[i]);
     return;
   }
+  HiddenRows hidden(x.hidden, from);
   for (uword i = from; i < to; ++i) {
     const bool observed = (x.values[i] == x.values[i]) & (!x.mask || x.mask[i]);
-    visit(i, x.values[i], observed & !is_hidden(x.hidden, i));
+    visit(i, x.values[i], observed & !hidden.contain(i));
   }
 }
 template <class T, class Index, class Visit>
 void each_stored_entry(const SparseSample<T, Index>& x, uword from, uword to, Visit&& visit) {
   const auto below = [](Index row, uword bound) { return uword(row) < bound; };
   const Index* end = x.rows + x.count;
-  const auto is_observed = [&](uword i, T value) {
-    return value == value && !is_hidden(x.hidden, i);
-  };
+  HiddenRows hidden(x.hidden, from);
+  const auto is_observed = [&](uword i, T value) { return value == value && !hidden.contain(i); };
   uword next = from;
   const auto visit_zeros = [&](uword until) {
     for (; x.rest_is_zero && next < until; ++next) visit(next, T(0), is_observed(next, T(0)));

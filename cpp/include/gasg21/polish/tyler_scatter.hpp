@@ -27,10 +27,11 @@ struct ScatterSums {
   template <class T>
   explicit ScatterSums(const SampleFits<T>& fits) : C(weighted_gram(fits.W, fits.omega)) {
     const double d = double(fits.W.n_rows);
+    const double *omega = fits.omega.memptr(), *r2 = fits.r2.memptr(), *count = fits.count.memptr();
     for (uword j = 0; j < fits.count.n_elem; ++j) {
-      if (!fits.is_used(j)) continue;
-      s += fits.omega[j] * fits.r2[j] / (fits.count[j] - d);
-      weight += fits.omega[j];
+      if (!(count[j] > 0)) continue;
+      s += omega[j] * r2[j] / (count[j] - d);
+      weight += omega[j];
     }
   }
 
@@ -101,8 +102,10 @@ struct Scatter {
     kernels::sample_sum_kernels<T>().lengths(fits.W.memptr(), d, fits.W.n_cols, L.memptr(),
                                              fits.omega.memptr(), scratch.data());
     const double scale = softness * s;
+    double* const omega = fits.omega.memptr();
+    const double *const r2 = fits.r2.memptr(), *const count = fits.count.memptr();
     for (uword j = 0; j < fits.count.n_elem; ++j)
-      fits.omega[j] = fits.is_used(j) ? 1 / (fits.omega[j] + fits.r2[j] / scale) : 0;
+      omega[j] = count[j] > 0 ? 1 / (omega[j] + r2[j] / scale) : 0;
   }
 
   /// The factors of C = L D L' (see kernels::ldl), with the smallest ridge that makes C positive

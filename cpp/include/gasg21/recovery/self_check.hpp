@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "gasg21/data/held_out.hpp"
@@ -42,12 +44,44 @@ arma::Col<T> dense_copy(const Sample& sample, uword n) {
   return values;
 }
 
-template <class T>
-std::vector<uword> observed_rows(const arma::Col<T>& values) {
-  std::vector<uword> rows;
-  for (uword i = 0; i < values.n_elem; ++i)
-    if (values[i] == values[i]) rows.push_back(i);
+/// The observed rows of a sample among the first n.
+template <class T, class Sample>
+std::vector<uword> observed_rows(const Sample& sample, uword n) {
+  std::vector<uword> rows(n + 1);  // written before it is known whether an entry counts
+  uword count = 0;
+  each_entry(sample, 0, n, [&](uword i, T, bool observed) {
+    rows[count] = i;
+    count += observed;
+  });
+  rows.resize(count);
   return rows;
+}
+
+template <class T>
+uword count_observed(const arma::Col<T>& values) {
+  uword count = 0;
+  for (const T value : values) count += value == value;
+  return count;
+}
+
+template <class T, class Sample>
+uword count_observed(const Sample& sample, uword n) {
+  uword count = 0;
+  each_entry(sample, 0, n, [&](uword, T, bool observed) { count += observed; });
+  return count;
+}
+/// The same for a dense sample, where NaN may mark all that is missing: then without branches.
+template <class T>
+uword count_observed(const DenseSample<T>& sample, uword n) {
+  if (sample.mask || sample.hidden || sample.lift)
+    return count_observed<T, DenseSample<T>>(sample, n);
+  uword count = 0;
+  for (uword i = 0; i < n; ++i) count += sample.values[i] == sample.values[i];
+  return count;
+}
+template <class T>
+uword count_observed(const AnySample<T>& sample, uword n) {
+  return std::visit([&](const auto& each) { return count_observed<T>(each, n); }, sample);
 }
 
 /// One sample with held-out entries: its values, and its fit without them.
@@ -81,7 +115,7 @@ void each_checked(const arma::Mat<T>& U, const Data& data, const HeldOut& held_o
     projector.read(DenseSample<T>{seen.memptr()});
     projector.weights(checked.w.memptr());
     checked.residual = projector.residual();
-    checked.n_seen = observed_rows(seen).size();
+    checked.n_seen = count_observed(seen);
     for (const T v : checked.values)
       if (std::abs(v) > checked.largest) checked.largest = std::abs(v);
     visit(checked);
@@ -117,8 +151,7 @@ double observed_per_sample(const Data& data) {
   const auto some = about(data, 1000);
   double observed = 0;
   for (uword j = 0; j < some.n_cols; ++j)
-    each_entry(some.sample(j), 0, data.n_rows,
-               [&](uword, T, bool is_observed) { observed += is_observed; });
+    observed += double(detail::count_observed<T>(some.sample(j), data.n_rows));
   const double share = observed / (double(some.n_cols) * double(data.n_rows));
   return std::floor(share * double(data.n_cols) * double(data.n_rows)) / double(data.n_cols);
 }
@@ -133,8 +166,7 @@ HeldOut hold_out(const Data& data, uword d, std::uint64_t seed) {
   const arma::uvec order = Random(seed ^ 0x5EED).permutation(data.n_cols);
   HeldOut held_out;
   for (const uword j : arma::uvec(arma::sort(order.head(count)))) {
-    auto rows = detail::observed_rows(detail::dense_copy<T>(data.sample(j), data.n_rows));
-    while (!rows.empty() && rows.back() >= data_rows(data)) rows.pop_back();  // not the constant
+    const auto rows = detail::observed_rows<T>(data.sample(j), data_rows(data));
     const uword n_hidden = std::max<uword>(1, rows.size() / 10);
     if (rows.size() <= n_hidden + d + 1) continue;
     // A generator per sample: what is hidden of one does not depend on the others.

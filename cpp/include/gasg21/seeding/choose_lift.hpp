@@ -44,16 +44,26 @@ bool is_finite(const Sample& sample, uword n) {
 /// infinite entry do not count: a fit skips them.
 template <class T, class Data>
 arma::Col<T> coordinate_medians(const Data& data) {
-  std::vector<std::vector<T>> observed(data.n_rows);
-  for (uword j = 0; j < data.n_cols; ++j) {
-    if (!detail::is_finite<T>(data.sample(j), data.n_rows)) continue;
-    each_entry(data.sample(j), 0, data.n_rows, [&](uword i, T value, bool is_observed) {
-      if (is_observed) observed[i].push_back(value);
-    });
+  // Some coordinates at a time, so that their values stay in the cache.
+  constexpr uword at_once = 64;
+  const uword n = data.n_rows, m = data.n_cols;
+  std::vector<uword> finite;
+  for (uword j = 0; j < m; ++j)
+    if (detail::is_finite<T>(data.sample(j), n)) finite.push_back(j);
+  arma::Col<T> centre(n, arma::fill::zeros);
+  std::vector<T> values(at_once * finite.size());
+  for (uword from = 0; from < n; from += at_once) {
+    const uword to = std::min(n, from + at_once);
+    uword count[at_once] = {};
+    for (const uword j : finite)
+      each_entry(data.sample(j), from, to, [&](uword i, T value, bool is_observed) {
+        if (is_observed) values[(i - from) * finite.size() + count[i - from]++] = value;
+      });
+    for (uword i = from; i < to; ++i) {
+      T* const first = values.data() + (i - from) * finite.size();
+      if (count[i - from] > 0) centre[i] = median(first, first + count[i - from]);
+    }
   }
-  arma::Col<T> centre(data.n_rows, arma::fill::zeros);
-  for (uword i = 0; i < data.n_rows; ++i)
-    if (!observed[i].empty()) centre[i] = median(std::move(observed[i]));
   return centre;
 }
 

@@ -1,6 +1,7 @@
 // A start that is closer than a random subspace.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <utility>
 
@@ -31,14 +32,17 @@ arma::Mat<T> spherical_pca_basis(const Data& data, uword d, Random& random,
   // A few rounds of orthogonal iteration with sample sample' + ridge suffice for a start. The ridge
   // keeps random directions where the samples span none.
   arma::Mat<T> U = random_basis<T>(n, d, random);
-  arma::Col<T> weights(data.n_cols);
+  constexpr uword at_once = 4;  // samples: they stay in the cache for all directions
+  T weights[at_once];
   for (int round = 0; round < 10; ++round) {
-    arma::Mat<T> next(n, d);
-    for (uword c = 0; c < d; ++c) {
-      if (stop && stop()) return U;
-      next.col(c) = T(1e-4) * U.col(c);
-      kernels::transpose_times(sample.memptr(), n, data.n_cols, U.colptr(c), weights.memptr());
-      kernels::add_times(sample.memptr(), n, data.n_cols, weights.memptr(), T(1), next.colptr(c));
+    if (stop && stop()) return U;
+    arma::Mat<T> next = T(1e-4) * U;
+    for (uword j = 0; j < data.n_cols; j += at_once) {
+      const uword here = std::min(at_once, data.n_cols - j);
+      for (uword c = 0; c < d; ++c) {
+        kernels::transpose_times(sample.colptr(j), n, here, U.colptr(c), weights);
+        kernels::add_times(sample.colptr(j), n, here, weights, T(1), next.colptr(c));
+      }
     }
     if (!orthonormalize(next)) throw NumericalError("the spherical PCA start is not a basis");
     U = std::move(next);

@@ -7,16 +7,19 @@
 
 namespace gasg21 {
 
-/// The mean of the two middle values if their number is even; NaN for no values.
+/// The mean of the two middle values if their number is even; NaN for no values. Reorders them.
+template <class T>
+T median(T* first, T* last) {
+  last = std::remove_if(first, last, [](T v) { return !(v == v); });
+  if (first == last) return std::numeric_limits<T>::quiet_NaN();
+  T* const middle = first + (last - first) / 2;
+  std::nth_element(first, middle, last);
+  if ((last - first) % 2 == 1) return *middle;
+  return (*std::max_element(first, middle) + *middle) / 2;
+}
 template <class T>
 T median(std::vector<T> values) {
-  values.erase(std::remove_if(values.begin(), values.end(), [](T v) { return !(v == v); }),
-               values.end());
-  if (values.empty()) return std::numeric_limits<T>::quiet_NaN();
-  const auto middle = values.begin() + std::ptrdiff_t(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*std::max_element(values.begin(), middle) + *middle) / 2;
+  return median(values.data(), values.data() + values.size());
 }
 
 }  // namespace gasg21

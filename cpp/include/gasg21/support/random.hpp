@@ -48,7 +48,7 @@ class Random {
   std::uint64_t index(std::uint64_t bound) {
     std::uint64_t draw = next();
     while (draw < bound && draw < (0 - bound) % bound) draw = next();  // below 2^64 mod bound
-    return draw % bound;
+    return remainder(draw, bound);
   }
 
   /// Standard normal, by the polar method. Drops the second value of the method, so that the state
@@ -111,6 +111,19 @@ class Random {
 
  private:
   static std::uint64_t rotate_left(std::uint64_t x, int k) { return (x << k) | (x >> (64 - k)); }
+
+  /// value % bound, in floating point: a division of 64-bit integers takes several times longer.
+  static std::uint64_t remainder(std::uint64_t value, std::uint64_t bound) {
+    if (bound < 2 || bound > (std::uint64_t(1) << 31)) return value % bound;
+    const double inverse = 1.0 / double(std::int64_t(bound));
+    // Of the upper 53 bits. It is off by at most 1, so the rest is below 2^44.
+    const auto first = std::uint64_t(std::int64_t(double(std::int64_t(value >> 11)) * inverse));
+    const std::uint64_t rest = value - (first << 11) * bound;  // modulo 2^64
+    const auto second = std::int64_t(double(std::int64_t(rest)) * inverse);
+    const auto size = std::int64_t(bound);
+    const std::int64_t left = std::int64_t(rest) - second * size;
+    return std::uint64_t(left + (left < 0 ? size : 0) - (left >= size ? size : 0));
+  }
 
   static std::uint64_t split_mix(std::uint64_t& x) {
     std::uint64_t z = (x += 0x9e3779b97f4a7c15u);
