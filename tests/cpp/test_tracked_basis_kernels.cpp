@@ -214,10 +214,10 @@ TEST_CASE_TEMPLATE("apply takes the same step as sums, to the bit", T, double, f
       Aligned<T> scratch(kernels::sums_scratch<T>(d));
       kernels::PendingStep<T> step{e.data(), c.v.memptr(), c.z.memptr(), y,
                                    T(-0.1),  T(0.4),       T(0.3),       T(0.2)};
-      kernels::tracked_basis_kernels<T>(d).sums(
-          {U.memory.data(), U.count(), d, &step, e.data(), x.data(), x.data(),
-           missing > 0 ? G.memptr() : nullptr, b.memptr(), scratch.data(),
-           kind > 1 ? Ue.memptr() : nullptr});
+      kernels::tracked_basis_kernels<T>(d).sums({U.memory.data(), U.count(), d, &step, e.data(),
+                                                 x.data(), x.data(),
+                                                 missing > 0 ? G.memptr() : nullptr, b.memptr(),
+                                                 scratch.data(), kind > 1 ? Ue.memptr() : nullptr});
       step.e = f.data();
       kernels::tracked_basis_kernels<T>(d).apply(V.memory.data(), V.count(), d, step);
       CHECK(support::same_bits(U.matrix(), V.matrix()));

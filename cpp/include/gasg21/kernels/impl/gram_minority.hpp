@@ -142,8 +142,8 @@ GASG21_INLINE T sums_of_minority(const SumsTask<T>& task) {
     to = std::min(from + at_once, task.n_blocks);
     const RowBlocks<T> blocks(task, D, from, to - from);
     add_blocks<T, D, 0, false, Moving>(blocks, step, sums);
-    count = compact_minority<T, D>(blocks, e + from * L, task.Ue != nullptr, compacted, count,
-                                   sums.xe);
+    count =
+        compact_minority<T, D>(blocks, e + from * L, task.Ue != nullptr, compacted, count, sums.xe);
     if (count < most * L && to < task.n_blocks) continue;
     if (count > 0) add_minority<T, N>(compacted, count, products);
     count = 0;

@@ -24,8 +24,8 @@ struct TrackedBasisTable {
     else
       residual_of_many<T>(U, n_blocks, d, w, x, e, r, q, products);
   }
-  static constexpr TrackedBasisKernels<T> kernels{sums, residual, apply_step<T>,
-                                                  finds_direction<D>, subtracts<D>};
+  static constexpr TrackedBasisKernels<T> kernels{sums, residual, apply_step<T>, finds_direction<D>,
+                                                  subtracts<D>};
 };
 
 /// Kernels for a fixed number of columns, up to D; others for any number.
