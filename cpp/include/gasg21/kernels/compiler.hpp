@@ -61,3 +61,19 @@
 #else
 #define GASG21_READ_AGAIN(pointer) ((void)(pointer))
 #endif
+
+#if defined(__GNUC__)
+#define GASG21_NOINLINE __attribute__((noinline))
+#define GASG21_UNLIKELY(condition) __builtin_expect(bool(condition), false)
+#else
+#define GASG21_NOINLINE
+#define GASG21_UNLIKELY(condition) (condition)
+#endif
+
+// Makes the compiler compute the register here. Otherwise it may load the operands here, keep them,
+// and compute the value where it is used.
+#if GASG21_X86
+#define GASG21_COMPUTE_HERE(value) __asm__("" : "+v"(value))
+#else
+#define GASG21_COMPUTE_HERE(value) ((void)(value))
+#endif

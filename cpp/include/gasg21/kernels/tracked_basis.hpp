@@ -6,13 +6,14 @@
 // and b = U_Omega'x (read and write); `residual` computes x - U w (read). The sums stay in
 // registers: all of them for d <= 5 (3 with 16 registers), those without G for d <= 10 (5 with
 // SSE2). For larger d, G is summed in tiles over chunks of rows that fit the first-level cache. For
-// d from 6 (AVX2: 8) to 10, AVX-512 and AVX2 first compact the rows in the minority, missing or
+// d from 5 (AVX2: 8) to 10, AVX-512 and AVX2 first compact the rows in the minority, missing or
 // observed.
 // Index arrays of accumulators by constants only: otherwise the compiler keeps them in memory, and
 // sums take four times as long.
 #pragma once
 
 #include <algorithm>
+#include <utility>
 
 #include "gasg21/kernels/dispatch.hpp"
 #include "gasg21/support/aligned.hpp"
@@ -70,9 +71,13 @@ inline constexpr uword least_compacted = 32, most_compacted = 48;
 template <class T>
 inline constexpr uword compacted_apart = (most_compacted + 2) * block_rows<T>;
 
-/// Row blocks of d columns and the direction that are compacted before their products are summed:
-/// 16 kB.
-constexpr uword minority_blocks(uword d) { return 256 / (d + 1); }
+/// Rows of d columns and the direction that AVX-512 compacts before it sums their products: 16 kB,
+/// whole row blocks, and one more for zeros. AVX2 compacts
+/// `compacted_apart` rows.
+template <class T>
+constexpr uword minority_rows(uword d) {
+  return (256 / (d + 1) + 1) * block_rows<T>;
+}
 
 /// Row blocks in a chunk: 32 kB, but not so few that loading the sums costs more than adding to
 /// them.
@@ -81,7 +86,7 @@ inline uword chunk_blocks(uword d) { return std::max<uword>(512 / d / 4 * 4, 32)
 /// Entries of scratch memory that `sums` needs.
 template <class T>
 uword sums_scratch(uword d) {
-  const uword minority = (d + 1) * ((d + 2) / 2 + 1 + minority_blocks(d) + 33);
+  const uword minority = (d + 1) * ((d + 2) / 2 + 1 + most_compacted + 2);
   return std::max((d + d * (d + 1) / 2), minority) * block_rows<T> +
          (d >= least_compacted ? d * compacted_apart<T> : 0);
 }

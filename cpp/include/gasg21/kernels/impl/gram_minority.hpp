@@ -1,4 +1,4 @@
-// `sums` for 6 to 10 columns (AVX2: 8 to 10), if something is missing: the rows in the minority,
+// `sums` for 5 to 10 columns (AVX2: 8 to 10), if something is missing: the rows in the minority,
 // missing or observed, are compacted before their products are summed. Where they are the missing
 // ones, U_Omega'U_Omega is I less their sum. A part of impl/tracked_basis.hpp.
 
@@ -29,15 +29,18 @@ GASG21_INLINE T finish_minority(const SumsTask<T>& task, const Pack<T> (&b)[D], 
 
 #if GASG21_BYTES == 64
 
-/// Adds the products of N columns, the last one only with the others, in register tiles.
+/// Adds the products of N compacted columns, the last one only with the others, in register tiles.
+/// (Not inlined: it would take most of the code.)
 template <class T, uword N>
-GASG21_INLINE void add_minority(const T* blocks, uword n_blocks, T* sums) {
-  const Chunk<T> chunk{blocks, nullptr, n_blocks, N};
-  const Ahead<T> none{blocks, 0};
-  constexpr uword L = block_rows<T>;
+GASG21_NOINLINE void add_minority(const T* columns, uword n_blocks, T* sums) {
+  const Chunk<T> chunk{columns, nullptr, n_blocks, 1};
+  const Ahead<T> none{columns, 0};
+  constexpr uword apart = Collector<T, N>::rows;
 #define GASG21_TILE(R, C, corner, i) \
-  add_tile<T, R, C, corner, L, false, true>(chunk, i, 0, sums, none)
-  if constexpr (N <= 8) {
+  add_tile<T, R, C, corner, apart, false, true>(chunk, i, 0, sums, none)
+  if constexpr (N == 6) {
+    GASG21_TILE(6, 0, true, 0);
+  } else if constexpr (N <= 8) {
     GASG21_TILE(4, 0, true, 0);
     GASG21_TILE(N - 4, 4, true, 4);
   } else if constexpr (N <= 10) {
@@ -53,41 +56,131 @@ GASG21_INLINE void add_minority(const T* blocks, uword n_blocks, T* sums) {
 #undef GASG21_TILE
 }
 
+/// The products U z and U y of the one or two row blocks that move next. They are summed while
+/// others move: a processor has few places for instructions that wait for others.
+template <class T, uword D>
+struct ProductsAhead {
+  using P = Pack<T>;
+  P Uz[2] = {}, Uy[2] = {};
+
+  template <int K>
+  GASG21_INLINE void find(const T* U, const StepValues<T, D, true, true>& step) {
+    multiply<K>(U, step.z, Uz);
+    if (!step.with_y) return;
+    GASG21_READ_AGAIN(U);
+    multiply<K>(U, step.y, Uy);
+  }
+  /// The shift of row block k. Replaces its r by the direction e.
+  GASG21_INLINE P shift(int k, T* e, bool with_y, const StepFactors<T>& step, P& direction) const {
+    const P r = load<P>(e), residual = with_y ? r - Uy[k] : r - Uz[k] * step.y_over_z;
+    return shift_of<T, false>(Uz[k], r, residual, e, step, direction);
+  }
+
+ private:
+  /// In one sum each, as `apply` does: it takes the same step to the bit.
+  template <int K>
+  GASG21_INLINE static void multiply(const T* U, const T (&z)[D], P (&product)[2]) {
+    P sum[K] = {};
+    GASG21_UNROLL
+    for (uword c = 0; c < D; ++c) {
+      const P weight = broadcast<P>(z[c]);
+      GASG21_UNROLL
+      for (int k = 0; k < K; ++k)
+        sum[k] += load<P>(U + (uword(k) * D + c) * block_rows<T>) * weight;
+    }
+    GASG21_UNROLL
+    for (int k = 0; k < K; ++k) {
+      GASG21_COMPUTE_HERE(sum[k]);
+      product[k] = sum[k];
+    }
+  }
+};
+
+template <class T, int K>
+GASG21_INLINE ChosenLanes<T> choose(const T* x, bool missing) {
+  return {lanes_of<T>(load<Pack<T>>(x), missing),
+          K == 2 ? lanes_of<T>(load<Pack<T>>(x + (K - 1) * block_rows<T>), missing) : 0};
+}
+
+/// Applies the step to K row blocks, one or two, from `block` on. Adds to b and x'e, collects the
+/// minority, and looks ahead. e is only read unless Moving.
+template <class T, uword D, int K, bool Moving>
+GASG21_INLINE void add_row_blocks(const SumsTask<T>& task, uword block,
+                                  const StepValues<T, D, Moving, Moving>& step, T* e,
+                                  ProductsAhead<T, D>& ahead, Pack<T> (&b)[D], Pack<T>& xe,
+                                  Collector<T, D + 1>& minority) {
+  using P = Pack<T>;
+  constexpr uword L = block_rows<T>;
+  T *const U = task.U + block * D * L, *const direction = e + block * L;
+  const StepFactors<T> factors(step);
+  P shift[2], value[2];
+  GASG21_UNROLL
+  for (int k = 0; k < K; ++k) {
+    GASG21_PREFETCH_L2(task.next + block * L + k * L);
+    P here;
+    if constexpr (Moving)
+      shift[k] = ahead.shift(k, direction + k * L, step.with_y, factors, here);
+    else
+      here = load<P>(direction + k * L);
+    const P x = load<P>(task.x + block * L + k * L);
+    value[k] = where_observed(x, x);
+    xe += value[k] * here;
+  }
+  if constexpr (Moving && K == 2)
+    ahead.template find<2>(block + 4 <= task.n_blocks ? U + 2 * D * L : U, step);
+  const ChosenLanes<T> chosen = choose<T, K>(task.x + block * L, task.Ue != nullptr);
+  GASG21_UNROLL
+  for (uword c = 0; c < D; ++c) {
+    const P v = broadcast<P>(step.v[c]);
+    P u[2] = {};
+    GASG21_UNROLL
+    for (int k = 0; k < K; ++k) {
+      T* const rows = U + (uword(k) * D + c) * L;
+      u[k] = load<P>(rows);
+      if constexpr (Moving) {
+        u[k] += shift[k] * v;
+        store(rows, u[k]);
+      }
+      b[c] += u[k] * value[k];
+    }
+    minority.append(c, u[0], u[1], chosen);
+  }
+  // Loaded again: registers are scarcer than loads.
+  const T* const second = direction + (K - 1) * L;
+  minority.append(D, load<P>(direction), load<P>(second), chosen);
+  minority.go_on(chosen, [&](uword c) { return load<P>(c < D ? U + (D + c) * L : second); });
+}
+
 template <class T, uword D, bool Moving>
 GASG21_INLINE T sums_of_minority(const SumsTask<T>& task) {
   using P = Pack<T>;
-  constexpr uword N = D + 1, L = block_rows<T>, most = minority_blocks(D), at_once = 32;
-  T *const products = task.scratch, *const blocks = products + N * (N + 1) / 2 * L;
-  std::fill(products, blocks, T(0));
-  const PendingStep<T> step = Moving ? *task.step : PendingStep<T>{};
-  const T* const direction = Moving ? step.e : task.e;
-  const bool missing = task.Ue != nullptr;
+  constexpr uword N = D + 1, L = block_rows<T>, at_once = 8;
+  constexpr uword most = Collector<T, N>::rows - (at_once + 1) * L;
+  T *const products = task.scratch, *const columns = products + N * (N + 1) / 2 * L;
+  std::fill(products, columns, T(0));
+  const StepValues<T, D, Moving, Moving> values(Moving ? *task.step : PendingStep<T>{});
+  const auto* step = &values;
+  T* const e = Moving ? task.step->e : const_cast<T*>(task.e);
   P b[D], xe = P{};
   GASG21_UNROLL
   for (uword c = 0; c < D; ++c) b[c] = P{};
-  Collector<T, N> minority(blocks);
-  for (uword from = 0, to; from < task.n_blocks; from = to) {
-    to = std::min(from + at_once, task.n_blocks);
-    P u[N];
-    if constexpr (Moving) apply_to_blocks<T, D>(task.U, from, to, step);
-    for (uword block = from; block < to; ++block) {
-      const T* const at = task.U + block * D * L;
-      GASG21_PREFETCH_L2(task.next + block * L);
-      load_block<T>(at, u, D);
-      u[D] = load<P>(direction + block * L);
-      const P x = load<P>(task.x + block * L), value = where_observed(x, x);
-      xe += value * u[D];
-      GASG21_UNROLL
-      for (uword c = 0; c < D; ++c) b[c] += u[c] * value;
-      minority.add(u, lanes_of<T>(x, missing));
+  Collector<T, N> minority{columns};
+  ProductsAhead<T, D> ahead;
+  if constexpr (Moving)
+    if (task.n_blocks > 1) ahead.template find<2>(task.U, *step);
+  for (uword block = 0; block < task.n_blocks;) {
+    const uword end = std::min(block + at_once, task.n_blocks);
+    for (; block + 2 <= end; block += 2) {
+      GASG21_READ_AGAIN(step);
+      add_row_blocks<T, D, 2, Moving>(task, block, *step, e, ahead, b, xe, minority);
     }
-    if (uword(minority.out - blocks) >= most * N * L) {
-      add_minority<T, N>(blocks, uword(minority.out - blocks) / (N * L), products);
-      minority.out = blocks;
+    if (block < end) {
+      if constexpr (Moving) ahead.template find<1>(task.U + block * D * L, *step);
+      add_row_blocks<T, D, 1, Moving>(task, block++, *step, e, ahead, b, xe, minority);
     }
+    if (minority.count <= most && block < task.n_blocks) continue;
+    add_minority<T, N>(columns, minority.finish(), products);
   }
-  const uword rest = uword(minority.finish() - blocks) / (N * L);
-  if (rest > 0) add_minority<T, N>(blocks, rest, products);
   return finish_minority<T, D>(
       task, b, xe, [&](uword pair) { return lane_sum<T>(load<P>(products + pair * L)); });
 }

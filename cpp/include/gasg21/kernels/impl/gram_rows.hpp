@@ -40,16 +40,18 @@ struct Sums {
 template <class T, uword D, bool Moving, bool WithY>
 struct StepValues {
   T v[D], z[D], y[D], z_factor, e_factor, scale, y_over_z;
+  bool with_y;
 
   GASG21_INLINE explicit StepValues(const PendingStep<T>& step)
       : z_factor(step.z_factor),
         e_factor(step.e_factor),
         scale(step.scale),
-        y_over_z(step.y_over_z) {
+        y_over_z(step.y_over_z),
+        with_y(WithY && step.y) {
     for (uword c = 0; c < D; ++c) {
       v[c] = Moving ? step.v[c] : T(0);
       z[c] = Moving ? step.z[c] : T(0);
-      y[c] = WithY ? step.y[c] : T(0);
+      y[c] = with_y ? step.y[c] : T(0);
     }
   }
 };

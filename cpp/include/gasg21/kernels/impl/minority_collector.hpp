@@ -25,77 +25,66 @@ GASG21_INLINE Pack<T> in_order(const Pack<T>& first, __m512i order, const Pack<T
     return _mm512_permutex2var_ps(first, order, second);
 }
 
-/// Collects the chosen lanes of row blocks of N columns in new row blocks. The last block, which is
-/// not full yet, stays in registers.
+/// Lanes of two row blocks, chosen by bits.
+template <class T>
+struct ChosenLanes {
+  static constexpr unsigned lanes = bytes / sizeof(T), all = (1u << lanes) - 1;
+  __m512i both, second;  // the first `lanes` of them, in order; those of the second row block
+  unsigned in_first, in_both;
+
+  GASG21_INLINE ChosenLanes(unsigned first_bits, unsigned second_bits)
+      : in_first(unsigned(__builtin_popcount(first_bits))),
+        in_both(in_first + unsigned(__builtin_popcount(second_bits))) {
+    if constexpr (sizeof(T) == 8) {
+      const __m512i number = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
+      second = _mm512_maskz_compress_epi64(__mmask8(second_bits),
+                                           _mm512_add_epi64(number, _mm512_set1_epi64(lanes)));
+      both = _mm512_mask_expand_epi64(_mm512_maskz_compress_epi64(__mmask8(first_bits), number),
+                                      __mmask8(all << in_first), second);
+    } else {
+      const __m512i number = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+      second = _mm512_maskz_compress_epi32(__mmask16(second_bits),
+                                           _mm512_add_epi32(number, _mm512_set1_epi32(int(lanes))));
+      both = _mm512_mask_expand_epi32(_mm512_maskz_compress_epi32(__mmask16(first_bits), number),
+                                      __mmask16(all << in_first), second);
+    }
+  }
+};
+
+/// Compacts the chosen lanes of two row blocks at a time: appends those of each of N columns, in
+/// order, to a column of `rows` entries of its own. Neither branches nor aligns what it stores: a
+/// branch on how many lanes are chosen cannot be predicted, and costs more than both.
 template <class T, uword N>
 struct Collector {
   static constexpr unsigned lanes = bytes / sizeof(T);
-  Pack<T> last[N];
-  T* out;
-  unsigned count = 0;  // rows in `last`
+  static constexpr uword rows = minority_rows<T>(N - 1);
+  T* columns;
+  uword count = 0;  // rows so far
 
-  GASG21_INLINE explicit Collector(T* to) : out(to) {
-    GASG21_UNROLL
-    for (uword c = 0; c < N; ++c) last[c] = Pack<T>{};
+  /// Appends the chosen lanes of column c, up to a register of them.
+  GASG21_INLINE void append(uword c, const Pack<T>& first, const Pack<T>& second,
+                            const ChosenLanes<T>& chosen) {
+    store(columns + c * rows + count, in_order<T>(first, chosen.both, second));
   }
-
-  GASG21_INLINE void add(const Pack<T> (&rows)[N], unsigned bits) {
-    // Lane l of the result is lane l of `last` below `count`, then the next chosen one.
-    __m512i chosen, order;
-    if constexpr (sizeof(T) == 8) {
-      const __m512i all = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
-      chosen =
-          _mm512_maskz_compress_epi64(__mmask8(bits), _mm512_add_epi64(all, _mm512_set1_epi64(8)));
-      order = _mm512_mask_expand_epi64(all, __mmask8(0xffu << count), chosen);
-    } else {
-      const __m512i all = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-      chosen = _mm512_maskz_compress_epi32(__mmask16(bits),
-                                           _mm512_add_epi32(all, _mm512_set1_epi32(16)));
-      order = _mm512_mask_expand_epi32(all, __mmask16(0xffffu << count), chosen);
-    }
-    const unsigned total = count + unsigned(__builtin_popcount(bits));
-    if (total < lanes) {
+  /// Appends the chosen lanes of the second row block that `append` left out; `second(c)` is column
+  /// c of it. Goes on behind them.
+  template <class Column>
+  GASG21_INLINE void go_on(const ChosenLanes<T>& chosen, Column&& second) {
+    if (GASG21_UNLIKELY(chosen.in_both > lanes)) {
+      T* const to = columns + count + chosen.in_first;
       GASG21_UNROLL
-      for (uword c = 0; c < N; ++c) last[c] = in_order<T>(last[c], order, rows[c]);
-      count = total;
-      return;
+      for (uword c = 0; c < N; ++c) {
+        const Pack<T> column = second(c);
+        store(to + c * rows, in_order<T>(column, chosen.second, column));
+      }
     }
-    const __m512i rest = after(chosen, lanes - count);
-    GASG21_UNROLL
-    for (uword c = 0; c < N; ++c) {
-      store(out + c * lanes, in_order<T>(last[c], order, rows[c]));
-      last[c] = in_order<T>(last[c], rest, rows[c]);
-    }
-    out += N * lanes;
-    count = total - lanes;
+    count += chosen.in_both;
   }
-
-  /// Writes the last block, filled up with zeros. Returns the end of the blocks.
-  GASG21_INLINE T* finish() {
-    if (count == 0) return out;
+  /// Fills the last row block up with zeros and starts anew. Returns how many row blocks there are.
+  GASG21_INLINE uword finish() {
     GASG21_UNROLL
-    for (uword c = 0; c < N; ++c) {
-      if constexpr (sizeof(T) == 8)
-        last[c] = _mm512_maskz_mov_pd(__mmask8(~(0xffu << count)), last[c]);
-      else
-        last[c] = _mm512_maskz_mov_ps(__mmask16(~(0xffffu << count)), last[c]);
-      store(out + c * lanes, last[c]);
-    }
-    return out + N * lanes;
-  }
-
- private:
-  /// The lanes of `chosen` from number `from` on.
-  GASG21_INLINE static __m512i after(__m512i chosen, unsigned from) {
-    if constexpr (sizeof(T) == 8) {
-      const __m512i all = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
-      return _mm512_maskz_permutexvar_epi64(0xff, _mm512_add_epi64(all, _mm512_set1_epi64(from)),
-                                            chosen);
-    } else {
-      const __m512i all = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-      return _mm512_maskz_permutexvar_epi32(
-          0xffff, _mm512_add_epi32(all, _mm512_set1_epi32(int(from))), chosen);
-    }
+    for (uword c = 0; c < N; ++c) store(columns + c * rows + count, Pack<T>{});
+    return (std::exchange(count, 0) + lanes - 1) / lanes;
   }
 };
 
