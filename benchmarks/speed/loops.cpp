@@ -74,11 +74,102 @@ template <class T>
   use(rest);
 }
 
+template <class T, class V>
+void store(T* to, const V& v) {
+  std::memcpy(to, &v, bytes);
+}
+
+template <class T>
+[[gnu::noinline]] void copy(const T* x, std::size_t n, T* to, T* squares) {
+  Vector<T> sums[2] = {};
+  for (std::size_t i = 0; i < n; i += 2 * lanes<T>)
+    for (std::size_t k = 0; k < 2; ++k) {
+      const Vector<T> v = load(x + i + k * lanes<T>);
+      store(to + i + k * lanes<T>, v);
+      sums[k] += v * v;
+    }
+  store(squares, sums[0] + sums[1]);
+}
+
+template <class T, std::size_t D, bool Moves>
+[[gnu::noinline]] void step(T* U, std::size_t n, const T* zv, T* r, const T* x, const T* next, T* b,
+                            T* moved) {
+  using V = Vector<T>;
+  constexpr std::size_t L = lanes<T>;
+  V sums[D] = {};
+  for (std::size_t i = 0; i < n; i += 2 * L, U += 2 * D * L) {
+    for (std::size_t line = 0; line < 2 * L; line += 64 / sizeof(T))
+      __builtin_prefetch(next + i + line, 0, 2);
+    V Uz[2] = {};
+#pragma GCC unroll 16
+    for (std::size_t c = 0; c < D; ++c) {
+      const V z = V{} + zv[c];
+      Uz[0] += load(U + c * L) * z;
+      Uz[1] += load(U + (D + c) * L) * z;
+    }
+    const V shift[2] = {load(r + i) - Uz[0], load(r + i + L) - Uz[1]};
+    const V entries[2] = {load(x + i), load(x + i + L)};
+    store(r + i, shift[0]);
+    store(r + i + L, shift[1]);
+    asm("" : "+r"(U), "+r"(zv));  // or the compiler keeps them in registers, and spills the sums
+#pragma GCC unroll 16
+    for (std::size_t c = 0; c < D; ++c) {
+      const V v = V{} + zv[D + c];
+#pragma GCC unroll 2
+      for (std::size_t k = 0; k < 2; ++k) {
+        const V u = load(U + (k * D + c) * L) + shift[k] * v;
+        store(U + (k * D + c) * L, u);
+        sums[c] += u * entries[k];
+        if (Moves && k == 0) store(moved + i % (32 * L) / 2 + 16 * c * L, u);
+      }
+    }
+    if (Moves) store(moved + i % (32 * L) / 2 + 16 * D * L, shift[0]);
+  }
+#pragma GCC unroll 16
+  for (std::size_t c = 0; c < D; ++c) store(b + c * L, sums[c]);
+}
+template <class T, std::size_t D>
+void step_of(T* U, std::size_t n, const T* zv, T* r, const T* x, const T* next, T* b, T* moved) {
+  moved ? step<T, D, true>(U, n, zv, r, x, next, b, moved)
+        : step<T, D, false>(U, n, zv, r, x, next, b, moved);
+}
+
+template <class T, std::size_t D>
+[[gnu::noinline]] void residual(const T* U, std::size_t n, const T* w, const T* x, T* r, T* q) {
+  using V = Vector<T>;
+  constexpr std::size_t L = lanes<T>;
+  V sums[D] = {};
+  for (std::size_t i = 0; i < n; i += 2 * L, U += 2 * D * L) {
+    V left[2] = {load(x + i), load(x + i + L)};
+#pragma GCC unroll 16
+    for (std::size_t c = 0; c < D; ++c) {
+      const V weight = V{} + w[c];
+      left[0] -= load(U + c * L) * weight;
+      left[1] -= load(U + (D + c) * L) * weight;
+    }
+    store(r + i, left[0]);
+    store(r + i + L, left[1]);
+    asm("" : "+r"(U), "+r"(w));
+#pragma GCC unroll 16
+    for (std::size_t c = 0; c < D; ++c)
+      sums[c] += load(U + c * L) * left[0] + load(U + (D + c) * L) * left[1];
+  }
+#pragma GCC unroll 16
+  for (std::size_t c = 0; c < D; ++c) store(q + c * L, sums[c]);
+}
+
+template <class T, std::size_t D>
+constexpr Passes<T> passes{copy<T>, step_of<T, D>, residual<T, D>};
+template <class T>
+const Passes<T>* passes_of(std::size_t d) {
+  return d == 5 ? &passes<T, 5> : d == 9 ? &passes<T, 9> : d == 10 ? &passes<T, 10> : nullptr;
+}
+
 }  // namespace
 
 template <class T>
 Loops<T> SPEED_LOOPS() {
-  return {multiply_add<T>, read_write<T>, read<T>};
+  return {multiply_add<T>, read_write<T>, read<T>, passes_of<T>};
 }
 template Loops<double> SPEED_LOOPS<double>();
 template Loops<float> SPEED_LOOPS<float>();

@@ -7,6 +7,21 @@
 
 namespace speed {
 
+/// What an update must do, without what a kernel decides meanwhile: no masks, no permutations, no
+/// branches, and everything aligned. U lies in blocks of one register of each column; n is a whole
+/// number of two registers.
+template <class T>
+struct Passes {
+  /// to = x, and the sum of the squares.
+  void (*copy)(const T* x, std::size_t n, T* to, T* squares);
+  /// Reads x and r, writes r; U += (r - U z) v'; sums b = U'x; prefetches `next`. Writes each
+  /// second block of U and r to `moved`, where two registers of rows are compacted to one, unless
+  /// null.
+  void (*step)(T* U, std::size_t n, const T* zv, T* r, const T* x, const T* next, T* b, T* moved);
+  /// r = x - U w, sums q = U'r.
+  void (*residual)(const T* U, std::size_t n, const T* w, const T* x, T* r, T* q);
+};
+
 template <class T>
 struct Loops {
   /// Multiplies and adds in registers; returns the number of floating-point operations.
@@ -15,6 +30,8 @@ struct Loops {
   void (*read_write)(T* u, std::size_t n);
   /// Reads x[0], ..., x[n - 1] once.
   void (*read)(const T* x, std::size_t n);
+  /// For d columns, or null: the loops are compiled for some d only.
+  const Passes<T>* (*passes)(std::size_t d);
 };
 
 template <class T>

@@ -8,6 +8,7 @@
 //   gasg21_speed peak                                            of each instruction set
 //   gasg21_speed about                                           BLAS and compiler
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -107,21 +108,27 @@ void print_angles(const Task& task, const std::vector<Variant>& variants, uword 
 struct Timing {
   double seconds = std::numeric_limits<double>::infinity();  // an update
   uword updates = 0;
-  double to_truth = 0;
+  double to_truth = 0, near = 0;
 
   void add(const Fit& fit, uword count) {
     seconds = std::min(seconds, fit.seconds / double(count));
     updates = count;
+    near = fit.near;
   }
 };
 
 template <class T>
-void print_roofline(const Roofline<T>& roofline, const Problem& p, const char* type) {
+void print_roofline(const Roofline<T>& roofline, const Problem& p, double near, const char* type) {
+  const auto number = [](double seconds) {  // JSON has no infinity
+    return std::isfinite(seconds) ? seconds : -1;
+  };
   std::printf(
       "{\"kind\": \"roofline\", \"type\": \"%s\", \"peak\": %.4g, \"read_write_U\": %.4g, "
-      "\"read_x\": %.4g, \"flops\": %.4g, \"bound\": %.4g}\n",
+      "\"read_x\": %.4g, \"flops\": %.4g, \"bound\": %.4g, \"step\": %.4g, "
+      "\"residual\": %.4g, \"near\": %.4g, \"passes\": %.4g}\n",
       type, roofline.peak, roofline.read_write_U, roofline.read_x,
-      flops(double(p.n()), double(p.d()), p.observed), roofline.bound(p));
+      flops(double(p.n()), double(p.d()), p.observed), roofline.bound(p), number(roofline.step),
+      number(roofline.residual), near, number(roofline.bound_of_passes(p, near)));
 }
 
 /// Round robin over the variants and the roofline until `budget` seconds are spent; of each the
@@ -151,14 +158,20 @@ void compare(const Arguments& arguments) {
       roofline32.measure(task, loop_sets().back());
     }
   }
+  const auto near_of = [&](const std::string& name) {
+    double near = 0;
+    for (std::size_t k = 0; k < variants.size(); ++k)
+      if (variants[k].name == name) near = timings[k].near;
+    return near;
+  };
   for (std::size_t k = 0; k < variants.size(); ++k)
     std::printf(
         "{\"kind\": \"time\", \"variant\": \"%s\", \"plain\": %s, \"seconds\": %.5g, "
         "\"updates\": %d, \"rounds\": %d, \"to_truth\": %.3g}\n",
         variants[k].name.c_str(), variants[k].plain ? "true" : "false", timings[k].seconds,
         int(timings[k].updates), rounds, timings[k].to_truth);
-  print_roofline(roofline, p, "double");
-  print_roofline(roofline32, p, "float");
+  print_roofline(roofline, p, near_of("paper"), "double");
+  print_roofline(roofline32, p, near_of("float"), "float");
   if (some_plain) print_angles(task, variants, std::min<uword>(most, 1000));
 }
 

@@ -57,6 +57,7 @@ inline Task make_task(Problem problem, double eta0) {
 struct Fit {
   arma::mat basis;
   double seconds;
+  double near = 0;  // share of the vectors that lie so near the subspace that r takes a pass
 };
 
 struct Variant {
@@ -77,10 +78,12 @@ Fit fit_plain(const Task& task, const arma::uvec& order) {
 
 /// (Of external linkage and never inlined, so that callgrind can be told to count this alone.)
 template <class Tracker, class T>
-[[gnu::noinline]] void counted_run(Tracker& tracker, const arma::Mat<T>& X,
-                                   const arma::uvec& order) {
-  gasg21::run(tracker, gasg21::DenseView<T>(X), order,
-              [](const gasg21::StepReport&) { return false; });
+[[gnu::noinline]] void counted_run(Tracker& tracker, const arma::Mat<T>& X, const arma::uvec& order,
+                                   double& near) {
+  gasg21::run(tracker, gasg21::DenseView<T>(X), order, [&](const gasg21::StepReport& step) {
+    near += 2 * step.residual * step.residual <= 1;
+    return false;
+  });
 }
 
 template <class T, class Metric>
@@ -89,8 +92,9 @@ Fit fit_ours(const Task& task, const arma::uvec& order) {
   options.eta0 = task.eta0;
   gasg21::Tracker<T, gasg21::AdaptiveStep, gasg21::L21Loss, Metric> tracker(
       arma::conv_to<arma::Mat<T>>::from(task.problem.start), gasg21::AdaptiveStep(options));
-  const double seconds = seconds_of([&] { counted_run(tracker, task.data<T>(), order); });
-  return {arma::conv_to<arma::mat>::from(tracker.basis()), seconds};
+  double near = 0;
+  const double seconds = seconds_of([&] { counted_run(tracker, task.data<T>(), order, near); });
+  return {arma::conv_to<arma::mat>::from(tracker.basis()), seconds, near / double(order.n_elem)};
 }
 
 inline std::vector<Variant> plain_variants(bool complete) {
