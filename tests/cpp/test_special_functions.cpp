@@ -5,6 +5,7 @@
 #include "support.hpp"
 
 using gasg21::beta_cdf;
+using gasg21::beta_quantile;
 using gasg21::chi_squared_cdf;
 using gasg21::chi_squared_quantile;
 using gasg21::log_gamma;
@@ -45,6 +46,23 @@ TEST_CASE("the Beta law") {
   CHECK(beta_cdf(-0.1, 2, 3) == 0);
   CHECK(beta_cdf(1.1, 2, 3) == 1);
   CHECK_THROWS_AS(beta_cdf(0.5, 0, 1), std::invalid_argument);
+}
+
+TEST_CASE("quantiles of the Beta law") {
+  for (const double a : {0.5, 1.0, 3.0, 97.5, 997.5, 5e4})
+    for (const double b : {0.5, 1.0, 2.5, 50.0})
+      for (const double p : {1e-9, 1e-3, 0.1, 0.5, 0.999}) {
+        CAPTURE(a);
+        CAPTURE(b);
+        CAPTURE(p);
+        const double x = beta_quantile(p, a, b), last_place = 4 * support::eps<double> * x;
+        CHECK(beta_cdf(x - last_place, a, b) <= p * (1 + 1e-9));
+        CHECK(beta_cdf(x + last_place, a, b) >= p * (1 - 1e-9));
+      }
+  CHECK(near(beta_quantile(0.25, 1, 1), 0.25, 1e-13));  // roundings of ln 14!
+  CHECK(near(beta_quantile(0.5, 0.5, 0.5), 0.5, 1e-13));
+  CHECK_THROWS_AS(beta_quantile(0.5, 1, 0), std::invalid_argument);
+  CHECK_THROWS_AS(beta_quantile(1, 1, 1), std::invalid_argument);
 }
 
 TEST_CASE("the chi-squared law") {

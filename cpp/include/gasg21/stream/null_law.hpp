@@ -35,12 +35,7 @@ class NullLaw {
 
   Null compute(double count) const {
     const double d = double(d_), free = count - d;
-    double low = 0, high = 1;
-    for (int halving = 0; halving < 40; ++halving) {
-      const double middle = (low + high) / 2;
-      (beta_cdf(middle * middle, free / 2, d / 2) < level_ ? low : high) = middle;
-    }
-    return {low, 1 / std::sqrt(free * d)};
+    return {std::sqrt(beta_quantile(level_, free / 2, d / 2)), 1 / std::sqrt(free * d)};
   }
 
   uword n_, d_;

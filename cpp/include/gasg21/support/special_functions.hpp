@@ -43,17 +43,26 @@ struct Fraction {
   double a, b;
 };
 
-/// The regularised incomplete beta function, where its fraction converges fast: x below the mean.
-inline double lower_beta(double x, double a, double b) {
-  const double front = std::exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * std::log(x) +
-                                b * std::log1p(-x));
+/// ln B(a, b).
+inline double log_beta(double a, double b) {
+  return log_gamma(a) + log_gamma(b) - log_gamma(a + b);
+}
+
+/// The density of the Beta(a, b) law at x, times x (1 - x).
+inline double beta_weight(double x, double a, double b, double log_beta) {
+  return std::exp(a * std::log(x) + b * std::log1p(-x) - log_beta);
+}
+
+/// The regularised incomplete beta function of the given weight, where its fraction converges fast:
+/// x below the mean.
+inline double lower_beta(double x, double a, double b, double weight) {
   const double fraction = continued_fraction(1, [&](int i) {
     const double k = i / 2;
     const double step = i % 2 == 1 ? -(a + k) * (a + b + k) / ((a + 2 * k) * (a + 2 * k + 1))
                                    : k * (b - k) / ((a + 2 * k - 1) * (a + 2 * k));
     return Fraction{step * x, 1};
   });
-  return front / (a * fraction);
+  return weight / (a * fraction);
 }
 
 /// The density of Gamma(a, 1) at x, times x.
@@ -68,6 +77,12 @@ inline double chi_squared_expansion(double z, double k) {
   return k + r * odd + (z2 - 1) * 2 / 3 - ((6 * z2 + 14) * z2 - 32) / (405 * k);
 }
 
+/// The distribution function where x has the given weight. Pre: 0 < x < 1.
+inline double beta_cdf(double x, double a, double b, double weight) {
+  if (x <= (a + 1) / (a + b + 2)) return lower_beta(x, a, b, weight);
+  return 1 - lower_beta(1 - x, b, a, weight);
+}
+
 }  // namespace detail
 
 /// Distribution function of the Beta(a, b) law. Pre: a, b > 0.
@@ -75,8 +90,28 @@ inline double beta_cdf(double x, double a, double b) {
   require(a > 0 && b > 0, "the Beta law needs a, b > 0, not ", a, ", ", b);
   if (!(x > 0)) return 0;
   if (!(x < 1)) return 1;
-  if (x <= (a + 1) / (a + b + 2)) return detail::lower_beta(x, a, b);
-  return 1 - detail::lower_beta(1 - x, b, a);
+  return detail::beta_cdf(x, a, b, detail::beta_weight(x, a, b, detail::log_beta(a, b)));
+}
+
+/// Quantile of the Beta(a, b) law for the probability p: by Newton's method on its logarithm from
+/// the mean, or by halving where that leaves the bracket. Pre: a, b > 0, 0 < p < 1.
+inline double beta_quantile(double p, double a, double b) {
+  require(a > 0 && b > 0, "the Beta law needs a, b > 0, not ", a, ", ", b);
+  require(p > 0 && p < 1, "a quantile needs a probability between 0 and 1, not ", p);
+  static constexpr double eps = std::numeric_limits<double>::epsilon();
+  const double log_beta = detail::log_beta(a, b);
+  double low = 0, high = 1, x = a / (a + b);
+  for (int i = 0; i < 100; ++i) {
+    const double weight = detail::beta_weight(x, a, b, log_beta);
+    const double reached = detail::beta_cdf(x, a, b, weight);
+    (reached < p ? low : high) = x;
+    double next = x - std::log(reached / p) * reached * x * (1 - x) / weight;
+    if (!(next > low && next < high)) next = (low + high) / 2;
+    const bool done = std::abs(next - x) <= std::max(1e-12 * (1 - x), eps) * x;
+    x = next;
+    if (done) break;
+  }
+  return x;
 }
 
 /// Distribution function of the chi-squared law with k degrees of freedom. Pre: k > 0.
