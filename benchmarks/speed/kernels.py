@@ -161,8 +161,12 @@ def print_roofline(cases: list[Case]) -> None:
 
 def print_passes(cases: list[Case]) -> None:
     """Print the parts of the bound of the passes."""
-    print("\nthe bound of the passes, microseconds: what an update must do one after the other, timed as plain loops without")
-    print("masks, permutations and branches. A copy of x, and the step together with U'x; the products of the rows in the")
+    print(
+        "\nthe bound of the passes, microseconds: what an update must do one after the other, timed as plain loops without"
+    )
+    print(
+        "masks, permutations and branches. A copy of x, and the step together with U'x; the products of the rows in the"
+    )
     print("minority, at the peak; and the residual for the vectors near the subspace (for the others it needs no pass)")
     print(f"{'n, d, observed':>18} {'copy, step':>10} {'residual':>9} {'near':>6} {'bound':>8} {'reached':>8}")
     for case in cases:
