@@ -2,13 +2,11 @@
 
 namespace gasg21::kernels::GASG21_SET {
 
-/// out = x for one register. Adds the squares of the observed entries and, unless Whole, counts
-/// them.
+/// Adds the squares of the observed entries and, unless Whole, counts them.
 template <class T, bool Whole>
-GASG21_INLINE void observe_register(const T* x, T* out, Pack<T>& squares, Pack<T>& counts) {
+GASG21_INLINE void observe_register(const Pack<T>& entries, Pack<T>& squares, Pack<T>& counts) {
   using P = Pack<T>;
-  const P entries = load<P>(x), value = Whole ? entries : where_observed(entries, entries);
-  store(out, entries);
+  const P value = Whole ? entries : where_observed(entries, entries);
   squares += value * value;
   if constexpr (!Whole) counts += where_observed(entries, broadcast<P>(T(1)));
 }
@@ -18,25 +16,31 @@ GASG21_INLINE void observe_register(const T* x, T* out, Pack<T>& squares, Pack<T
 template <class T, bool Whole>
 GASG21_INLINE T observe_all(const T* x, uword n, T* out, uword& count) {
   constexpr uword lanes = bytes / sizeof(T);
-  Pack<T> squares[4] = {}, counts[4] = {};
+  using P = Pack<T>;
+  P squares[4] = {}, counts[4] = {};
   uword i = 0;
   for (; i + 4 * lanes <= n; i += 4 * lanes) {
     GASG21_UNROLL
-    for (int k = 0; k < 4; ++k)
-      observe_register<T, Whole>(x + i + k * lanes, out + i + k * lanes, squares[k], counts[k]);
+    for (uword k = 0; k < 4; ++k) {
+      const P entries = load<P>(x + i + k * lanes);
+      store(out + i + k * lanes, entries);
+      observe_register<T, Whole>(entries, squares[k], counts[k]);
+    }
   }
-  for (; i + lanes <= n; i += lanes)
-    observe_register<T, Whole>(x + i, out + i, squares[0], counts[0]);
+  for (; i + lanes <= n; i += lanes) {
+    const P entries = load<P>(x + i);
+    store(out + i, entries);
+    observe_register<T, Whole>(entries, squares[0], counts[0]);
+  }
   if (i < n) {  // in a register, too: a scalar loop may be rounded differently
-    T rest[lanes] = {};
-    std::copy(x + i, x + n, rest);
-    observe_register<T, Whole>(rest, rest, squares[1], counts[1]);
-    std::copy(rest, rest + (n - i), out + i);
+    const P rest = load_first<T>(x + i, n - i);
+    store_first<T>(out + i, rest, n - i);
+    observe_register<T, Whole>(rest, squares[1], counts[1]);
   }
   if constexpr (!Whole) {
     count = 0;
     for (const Pack<T>& each : counts) count += lane_count<T>(each);
-    count -= (lanes - (n - i)) % lanes;  // the entries of `rest` beyond x
+    count -= (lanes - (n - i)) % lanes;  // the lanes of `rest` beyond x
   }
   return lane_sum<T>((squares[0] + squares[1]) + (squares[2] + squares[3]));
 }

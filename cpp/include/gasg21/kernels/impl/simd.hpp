@@ -160,6 +160,35 @@ GASG21_INLINE void store(T* to, const P& p) {
   std::memcpy(to, &p, sizeof(P));
 }
 
+/// The first `count` entries, fewer than a register holds; 0 in the other lanes. (By masks where
+/// they exist: a register that is loaded right after parts of it were stored waits for them.)
+template <class T>
+GASG21_INLINE Pack<T> load_first(const T* from, uword count) {
+#if GASG21_BYTES == 64
+  if constexpr (sizeof(T) == 8)
+    return _mm512_maskz_loadu_pd(__mmask8((1u << count) - 1), from);
+  else
+    return _mm512_maskz_loadu_ps(__mmask16((1u << count) - 1), from);
+#else
+  T lane[bytes / sizeof(T)] = {};
+  for (uword l = 0; l < count; ++l) lane[l] = from[l];
+  return load<Pack<T> >(lane);
+#endif
+}
+template <class T>
+GASG21_INLINE void store_first(T* to, const Pack<T>& p, uword count) {
+#if GASG21_BYTES == 64
+  if constexpr (sizeof(T) == 8)
+    _mm512_mask_storeu_pd(to, __mmask8((1u << count) - 1), p);
+  else
+    _mm512_mask_storeu_ps(to, __mmask16((1u << count) - 1), p);
+#else
+  T lane[bytes / sizeof(T)];
+  store(lane, p);
+  for (uword l = 0; l < count; ++l) to[l] = lane[l];
+#endif
+}
+
 /// sum + a * b. By assembly for AVX2: GCC would load b from memory again for each sum.
 template <class T>
 GASG21_INLINE Pack<T> multiply_add(const Pack<T>& a, const Pack<T>& b, Pack<T> sum) {
