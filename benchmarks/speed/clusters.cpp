@@ -95,7 +95,7 @@ int main(int count, char** words) {
   for (int round = 0; round < int(number("rounds", 5)); ++round) {
     arma::uvec expected, labels;
     plain = std::min(plain, seconds_of([&] { expected = assign_plainly(data.start, first); }));
-    ours = std::min(ours, seconds_of([&] { labels = gasg21::assign(bank, view).labels; }));
+    ours = std::min(ours, seconds_of([&] { labels = gasg21::assign_labels(bank, view); }));
     same = same && arma::all(labels.head(first.n_cols) == expected);
     read = std::min(read, seconds_of([&] { loop.read(data.X.memptr(), data.X.n_elem); }));
     double flops = 0;

@@ -59,13 +59,12 @@ py::tuple union_sums_in(const py::list& subspaces, const py::object& samples,
   for (uword k = 0; k < bases.size(); ++k)
     known.push_back(as_scatter(scatters[k], bases[k].n_cols));
   const AnyView<T> view = as_view<T>(samples, mask, bases[0].n_rows);
-  UnionSums<T> found;
+  UnionSums found;
   without_gil(n_threads,
               [&](const Parallel& parallel) { found = union_sums(bases, known, view, parallel); });
   py::list sums;
   for (const BlockSums& each : found.sums) sums.append(to_tuple(each));
-  return py::make_tuple(sums, to_labels(found.nearest.labels, bases.size()),
-                        to_array(found.unassigned));
+  return py::make_tuple(sums, to_labels(found.labels, bases.size()), to_array(found.unassigned));
 }
 
 template <class T>

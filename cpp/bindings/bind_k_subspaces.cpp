@@ -49,16 +49,34 @@ void bind_k_subspaces_in(py::module_& m, const char* name) {
           .def("counters", &Class::counters));
 }
 
+/// Calls work(bank, view, parallel) without the GIL.
+template <class T, class Work>
+void with_bank(const py::list& subspaces, const py::object& samples, const py::object& mask,
+               unsigned n_threads, Work&& work) {
+  const SubspaceBank<T> bank(copy_bases<T>(subspaces));
+  const AnyView<T> view = as_view<T>(samples, mask, bank.n());
+  const double products = view.stored_entries() * double(bank.size());
+  without_gil(worthwhile(n_threads, products),
+              [&](const Parallel& parallel) { work(bank, view, parallel); });
+}
+
 template <class T>
 py::tuple assign_in(const py::list& subspaces, const py::object& samples, const py::object& mask,
                     unsigned n_threads) {
-  const SubspaceBank<T> bank(copy_bases<T>(subspaces));
-  const AnyView<T> view = as_view<T>(samples, mask, bank.n());
   Assignment<T> all;
-  const double work = view.stored_entries() * double(bank.size());
-  without_gil(worthwhile(n_threads, work),
-              [&](const Parallel& parallel) { all = assign(bank, view, parallel); });
-  return py::make_tuple(to_labels(all.labels, bank.size()), to_column_array(all.residuals));
+  with_bank<T>(subspaces, samples, mask, n_threads,
+               [&](const auto& bank, const auto&... rest) { all = assign(bank, rest...); });
+  return py::make_tuple(to_labels(all.labels, subspaces.size()), to_column_array(all.residuals));
+}
+
+template <class T>
+py::array assign_labels_in(const py::list& subspaces, const py::object& samples,
+                           const py::object& mask, unsigned n_threads) {
+  arma::uvec labels;
+  with_bank<T>(subspaces, samples, mask, n_threads, [&](const auto& bank, const auto&... rest) {
+    labels = assign_labels(bank, rest...);
+  });
+  return to_labels(labels, subspaces.size());
 }
 
 /// Residuals (m, K) to full precision: 0 for a sample of zeros, NaN where not determined.
@@ -112,6 +130,16 @@ void bind_k_subspaces(py::module_& m) {
       py::arg("subspaces"), py::arg("samples"), py::arg("mask") = py::none(),
       py::arg("n_threads") = 1,
       "Labels of the nearest of several orthonormal (d_k, n) arrays, and residuals.");
+  m.def(
+      "assign_labels",
+      [](const py::list& subspaces, const py::object& samples, const py::object& mask,
+         unsigned n_threads) {
+        return in_precision_of(first_of(subspaces), [&](auto zero) -> py::array {
+          return assign_labels_in<decltype(zero)>(subspaces, samples, mask, n_threads);
+        });
+      },
+      py::arg("subspaces"), py::arg("samples"), py::arg("mask") = py::none(),
+      py::arg("n_threads") = 1, "The same without the residuals, in less time.");
   m.def(
       "residuals",
       [](const py::list& subspaces, const py::object& samples, const py::object& mask,

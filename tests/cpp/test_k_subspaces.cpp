@@ -213,5 +213,6 @@ TEST_CASE("assignment does not depend on the number of threads, and can be stopp
   const auto three = gasg21::assign(bank, view, Parallel(3));
   CHECK(arma::all(one.labels == three.labels));
   CHECK(same_bits<double>(one.residuals, three.residuals));
+  CHECK(arma::all(gasg21::assign_labels(bank, view, Parallel(3)) == one.labels));
   CHECK_THROWS_AS(gasg21::assign(bank, view, Parallel(1, [] { return true; })), gasg21::Stopped);
 }

@@ -82,6 +82,12 @@ def assign(subspaces: list[Array], samples: Samples, threads: int) -> tuple[Arra
     return np.concatenate([labels for labels, _ in parts]), np.concatenate([r for _, r in parts])
 
 
+def assign_labels(subspaces: list[Array], samples: Samples, threads: int) -> Array:
+    """Labels of the nearest subspaces alone, in less time."""
+    parts = [_core.assign_labels(subspaces, batch.payload, batch.mask, threads) for batch in samples.batches()]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
 def null_bounds(subspaces: list[Array], labels: Array, samples: Samples | Array) -> Array:
     """Return the residuals above which samples are as far from their subspaces as a random direction from the nearest.
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gasg21 import _core
 from gasg21._algorithms import held_out
-from gasg21._algorithms.clusters import assign, is_near
+from gasg21._algorithms.clusters import assign, assign_labels, is_near
 from gasg21._algorithms.residual_split import ResidualSplit
 from gasg21._algorithms.union_lift import UnionLift
 from gasg21._algorithms.whitening import Whitening
@@ -155,6 +155,8 @@ class UnionMixin(
             -1 where too few entries are observed, and for outliers with ``reject_outliers=True``.
         """
         lifted, working, published = self._located(X, mask)
+        if not self.reject_outliers:
+            return self._nearest_labels(working, published)
         return self._rejected(*self._assign(working, published), lifted, working, published)
 
     @by_parts
@@ -221,7 +223,7 @@ class UnionMixin(
             At most 1; larger is better.
         """
         lifted, working, published = self._located(X, mask)
-        labels = self._assign(working, published)[0]
+        labels = self._nearest_labels(working, published)
         return held_out.union_score(published.subspaces, lifted, labels, n_threads(self.n_jobs))
 
     @by_parts
@@ -286,6 +288,9 @@ class UnionMixin(
 
     def _assign(self, working: Samples, published: PublishedUnion) -> tuple[Array, Array]:
         return assign(published.bases, working, n_threads(self.n_jobs))
+
+    def _nearest_labels(self, working: Samples, published: PublishedUnion) -> Array:
+        return assign_labels(published.bases, working, n_threads(self.n_jobs))
 
     def _residuals(self, subspaces: list[Array], samples: Samples) -> Array:
         threads = n_threads(self.n_jobs)

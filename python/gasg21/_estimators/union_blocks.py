@@ -10,7 +10,7 @@ import numpy as np
 from gasg21._algorithms.block_fit import Blocks
 from gasg21._algorithms.block_sums import Scatter, start_scatter
 from gasg21._algorithms.block_union import UnionRounds, nearest
-from gasg21._algorithms.clusters import UnionPlan, assign
+from gasg21._algorithms.clusters import UnionPlan, assign_labels
 from gasg21._data.block_source import BlockSource
 from gasg21._data.parameters import seed_of
 from gasg21._data.samples import Array, Samples
@@ -62,7 +62,7 @@ class UnionBlocks(UnionStream):
         published = self._current()
         plain = published.coordinates == Coordinates()
         own, working = lifted, published.coordinates.working(lifted)
-        labels = nearest(published.bases, working) if not plain else assign(published.bases, working, 1)[0]
+        labels = nearest(published.bases, working) if not plain else assign_labels(published.bases, working, 1)
         rounds = UnionRounds(
             [np.ascontiguousarray(U) for U in (published.bases if plain else published.subspaces)],
             [_scatter(U, own.subset(np.flatnonzero(labels == k))) for k, U in enumerate(published.subspaces)],

@@ -101,6 +101,21 @@ template <class T>
 using AnySample =
     std::variant<DenseSample<T>, SparseSample<T, std::int32_t>, SparseSample<T, std::int64_t>>;
 
+/// The memory of a sample, to prefetch it; null if it is not dense.
+template <class T>
+const T* dense_values(const DenseSample<T>& x) {
+  return x.values;
+}
+template <class T, class Index>
+const T* dense_values(const SparseSample<T, Index>& /*x*/) {
+  return nullptr;
+}
+template <class T>
+const T* dense_values(const AnySample<T>& x) {
+  const auto* dense = std::get_if<DenseSample<T>>(&x);
+  return dense ? dense->values : nullptr;
+}
+
 /// Data of a layout that is known at run time only. A program that uses it compiles the algorithms
 /// once instead of once per layout.
 template <class T>

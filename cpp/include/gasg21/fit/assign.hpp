@@ -26,29 +26,51 @@ void for_each_fitted(const SubspaceBank<T>& bank, const Data& data, uword begin,
   for (uword first = begin; first < end; first += scratch.n_samples()) {
     const uword here = std::min(scratch.n_samples(), end - first);
     for (uword s = 0; s < here; ++s) scratch.read(data.sample(first + s), s);
-    bank.fit_all(scratch, here);
+    const uword next = first + here;
+    bank.fit_all(scratch, here, next < data.n_cols ? dense_values(data.sample(next)) : nullptr);
     for (uword s = 0; s < here; ++s) use(first + s, s);
   }
 }
 
-/// Assigns all samples. Throws Stopped if it was interrupted.
-template <class T, class Data>
-Assignment<T> assign(const SubspaceBank<T>& bank, const Data& data,
-                     const Parallel& parallel = Parallel()) {
+/// The same for all samples, on several threads: use(sample, scratch, its number there). Throws
+/// Stopped if it was interrupted.
+template <class T, class Data, class Use>
+void for_all_fitted(const SubspaceBank<T>& bank, const Data& data, const Parallel& parallel,
+                    Use&& use) {
   require(data.n_rows == bank.n(), "the data has ", data.n_rows, " rows, but n = ", bank.n());
   constexpr uword chunk = 64;
-  Assignment<T> all{arma::uvec(data.n_cols), arma::Col<T>(data.n_cols)};
   using Scratch = typename SubspaceBank<T>::Scratch;
   parallel.for_all((data.n_cols + chunk - 1) / chunk,
                    [&] { return Scratch(bank, bank.samples_at_once()); },
                    [&](uword task, Scratch& scratch) {
                      const uword end = std::min(data.n_cols, (task + 1) * chunk);
-                     for_each_fitted(bank, data, task * chunk, end, scratch, [&](uword j, uword s) {
-                       const Nearest<T> best = bank.nearest(scratch, s);
-                       all.labels[j] = best.cluster;
-                       all.residuals[j] = best.residual;
-                     });
+                     for_each_fitted(bank, data, task * chunk, end, scratch,
+                                     [&](uword j, uword s) { use(j, scratch, s); });
                    });
+}
+
+/// The nearest subspace of each sample; their number = undetermined. Throws Stopped if it was
+/// interrupted.
+template <class T, class Data>
+arma::uvec assign_labels(const SubspaceBank<T>& bank, const Data& data,
+                         const Parallel& parallel = Parallel()) {
+  arma::uvec labels(data.n_cols);
+  for_all_fitted(bank, data, parallel, [&](uword j, auto& scratch, uword s) {
+    labels[j] = bank.nearest_cluster(scratch, s);
+  });
+  return labels;
+}
+
+/// The same with the residuals, which take longer than the labels of complete samples.
+template <class T, class Data>
+Assignment<T> assign(const SubspaceBank<T>& bank, const Data& data,
+                     const Parallel& parallel = Parallel()) {
+  Assignment<T> all{arma::uvec(data.n_cols), arma::Col<T>(data.n_cols)};
+  for_all_fitted(bank, data, parallel, [&](uword j, auto& scratch, uword s) {
+    const Nearest<T> best = bank.nearest(scratch, s);
+    all.labels[j] = best.cluster;
+    all.residuals[j] = best.residual;
+  });
   return all;
 }
 

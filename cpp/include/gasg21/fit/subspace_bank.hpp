@@ -132,8 +132,8 @@ class SubspaceBank {
 
   /// The squared residuals of the first `count` samples that were read, in each subspace, accurate
   /// to about 1e-12 in double; NaN where they are not determined. Those of samples that cannot be
-  /// used are not set.
-  void fit_all(Scratch& scratch, uword count = 1) const {
+  /// used are not set. Prefetches from `ahead` on, where the next samples begin, unless null.
+  void fit_all(Scratch& scratch, uword count = 1, const T* ahead = nullptr) const {
     kernels::BankSample<T> samples[kernels::bank_samples];
     uword which[kernels::bank_samples], n_used = 0;
     for (uword s = 0; s < count; ++s) {
@@ -145,8 +145,11 @@ class SubspaceBank {
     const auto& kernels = kernels::subspace_bank_kernels<T>(d_);
     kernels::PanelFit<T> fits[kernels::bank_samples];
     for (uword first = 0; first < size(); first += lanes) {
-      kernels.fit(panels_.data() + first * d_ * n_, n_, d_, samples, n_used,
-                  ragged_ ? absent_.data() + first * d_ : nullptr, fits, scratch.sums_.data());
+      const T* const panel = panels_.data() + first * d_ * n_;
+      const T* const absent = ragged_ ? absent_.data() + first * d_ : nullptr;
+      kernels.fit({panel, std::min(lanes, size() - first), n_, d_, absent,
+                   ahead && first == 0 ? ahead : panel},
+                  samples, n_used, fits, scratch.sums_.data());
       for (uword u = 0; u < n_used; ++u) keep(fits[u], first, which[u], scratch);
     }
   }
@@ -154,21 +157,25 @@ class SubspaceBank {
   /// The nearest subspace to sample s, the first of equally near ones; the number of subspaces if
   /// it is undetermined.  Pre: `fit_all`.
   uword nearest_cluster(Scratch& scratch, uword s = 0) const {
+    if (scratch.usable(s) != Usable::yes) return size();
     const std::vector<T>& r2 = scratch.r2(s);
     T least[lanes];  // lane by lane, so that no comparison waits for the one before
     std::fill(least, least + lanes, std::numeric_limits<T>::infinity());
     for (uword k = 0; k < r2.size(); k += lanes)
       for (uword l = 0; l < lanes; ++l) least[l] = r2[k + l] < least[l] ? r2[k + l] : least[l];
     const T smallest = *std::min_element(least, least + lanes);
-    const auto is_near = [&](T each) { return each <= smallest + tie; };
-    const auto begin = r2.begin(), end = begin + std::ptrdiff_t(size());
-    const auto first = std::find_if(begin, end, is_near);
-    if (first == end || std::none_of(first + 1, end, is_near)) return uword(first - begin);
+    const auto is_near = [&](uword k) { return r2[k] <= smallest + tie; };
+    uword first = size(), n_near = 0;
+    for (uword k = size(); k-- > 0;) {  // without a branch, which could not be predicted
+      first = is_near(k) ? k : first;
+      n_near += is_near(k);
+    }
+    if (n_near <= 1) return first;
     // The squared residual of a sample in its own subspace is rounding error. Least squares with
     // refinement decides between subspaces that are equally near.
     Nearest<T> best{size(), std::numeric_limits<T>::quiet_NaN()};
-    for (uword k = uword(first - begin); k < size(); ++k) {
-      if (!is_near(r2[k])) continue;
+    for (uword k = first; k < size(); ++k) {
+      if (!is_near(k)) continue;
       const T residual = exact_residual(k, scratch, s);
       if (best.cluster == size() || residual < best.residual) best = {k, residual};
     }
@@ -177,8 +184,7 @@ class SubspaceBank {
 
   /// The same, with the residual to full precision: 0 for a sample of zeros, NaN if undetermined.
   Nearest<T> nearest(Scratch& scratch, uword s = 0) const {
-    Nearest<T> best{size(), std::numeric_limits<T>::quiet_NaN()};
-    if (scratch.usable(s) == Usable::yes) best.cluster = nearest_cluster(scratch, s);
+    Nearest<T> best{nearest_cluster(scratch, s), std::numeric_limits<T>::quiet_NaN()};
     if (scratch.usable(s) == Usable::zero) best.residual = 0;
     if (best.cluster < size()) best.residual = exact_residual(best.cluster, scratch, s);
     return best;
@@ -211,8 +217,8 @@ class SubspaceBank {
   void keep(const kernels::PanelFit<T>& fit, uword first, uword s, Scratch& scratch) const {
     T* r2 = scratch.samples_[s].r2.data() + first;
     const uword here = std::min(lanes, size() - first);
-    std::copy(fit.r2, fit.r2 + here, r2);
-    std::fill(r2 + here, r2 + lanes, std::numeric_limits<T>::infinity());
+    std::copy(fit.r2, fit.r2 + lanes, r2);
+    for (uword l = here; l < lanes; ++l) r2[l] = std::numeric_limits<T>::infinity();
     if (fit.sound && scratch.x(s).count() > d_) return;
     for (uword l = 0; l < here; ++l) {
       const uword k = first + l;

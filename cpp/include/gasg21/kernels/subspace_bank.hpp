@@ -29,7 +29,7 @@ struct PanelFit {
   T r2[block_rows<T>];  // |x - U w|^2
   // The inverse pivots of G = U_Omega'U_Omega. None is negative if G is positive definite.
   T smallest_inverse[block_rows<T>], largest_inverse[block_rows<T>];
-  bool sound;  // in each lane the former is above worst_pivot times the latter
+  bool sound;  // in each lane that was summed the former is above worst_pivot times the latter
 };
 
 /// Smallest ratio of pivots for which the normal equations are accurate enough; bounds the error of
@@ -39,13 +39,23 @@ inline constexpr double worst_pivot = 1e-3;
 /// Samples that go through a panel together.
 inline constexpr uword bank_samples = 8;
 
+/// What samples are fitted to: up to a cache line of subspaces.
+template <class T>
+struct BankPanel {
+  const T* entries;   // [i][c][l] as above, orthonormal columns
+  uword n_subspaces;  // in the first lanes; what the results hold in the others is undefined
+  uword n, d;
+  const T*
+      absent;      // [c][l] is 1 for columns that a subspace does not have, 0 in the panel; or null
+  const T* ahead;  // while it fits several samples, it prefetches n cache lines from here on
+};
+
 template <class T>
 struct SubspaceBankKernels {
-  /// Fits `count` samples x, at most bank_samples. `absent` [c][l] is 1 for columns that a subspace
-  /// does not have (they are 0 in the panel), or null. `scratch` has d (d + 1) / 2 + d cache lines
-  /// for each sample.  Pre: the columns of each subspace are orthonormal.
-  void (*fit)(const T* panel, uword n, uword d, const BankSample<T>* x, uword count,
-              const T* absent, PanelFit<T>* results, T* scratch);
+  /// Fits `count` samples x, at most bank_samples. `scratch` has d (d + 1) / 2 + d cache lines for
+  /// each of them.
+  void (*fit)(const BankPanel<T>& panel, const BankSample<T>* x, uword count, PanelFit<T>* results,
+              T* scratch);
 };
 
 GASG21_IN_EACH_SET(template <class T> const SubspaceBankKernels<T>& subspace_bank_kernels(uword d);)

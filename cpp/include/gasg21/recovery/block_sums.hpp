@@ -134,22 +134,20 @@ BlockSums block_sums(const arma::Mat<T>& U, const Scatter& scatter, const Data& 
 }
 
 /// The sums of one block for several subspaces.
-template <class T>
 struct UnionSums {
   std::vector<BlockSums> sums;  // per subspace: over the samples that are nearest to it
-  Assignment<T> nearest;
-  Usage unassigned;  // samples that are nearest to none
+  arma::uvec labels;            // of the nearest subspaces; their number = none
+  Usage unassigned;             // samples that are nearest to none
 };
 
 template <class T, class Data>
-UnionSums<T> union_sums(const std::vector<arma::Mat<T>>& bases,
-                        const std::vector<Scatter>& scatters, const Data& block,
-                        const Parallel& parallel = Parallel()) {
-  UnionSums<T> found{{}, assign(SubspaceBank<T>(bases), block, parallel), {}};
+UnionSums union_sums(const std::vector<arma::Mat<T>>& bases, const std::vector<Scatter>& scatters,
+                     const Data& block, const Parallel& parallel = Parallel()) {
+  UnionSums found{{}, assign_labels(SubspaceBank<T>(bases), block, parallel), {}};
   std::vector<std::vector<uword>> members(bases.size());
   Observation<T> x(block.n_rows);
   for (uword j = 0; j < block.n_cols; ++j) {
-    const uword k = found.nearest.labels[j];
+    const uword k = found.labels[j];
     if (k < bases.size())
       members[k].push_back(j);
     else

@@ -224,8 +224,8 @@ struct CoordinateSumTable {
     for (uword l = 0; l < L; l += lanes) {
       ldl_lanes<double, 0>(d, G + l, b + l, nullptr);
       ldl_lanes_backward(d, G + l, b + l);
+      inverse_pivot_range(d, G + l, 0.0, smallest + l, largest + l);
     }
-    inverse_pivot_range(d, G, smallest, largest);
     for (uword l = 0; l < n_rows; ++l) {
       const bool positive = trace[l] > 0 && smallest[l] > 0 &&  // false for NaN as well
                             largest[l] <= std::numeric_limits<double>::max();

@@ -59,22 +59,22 @@ GASG21_INLINE void ldl_lanes_backward(uword d, const T* G, T* b) {
   }
 }
 
-/// The smallest and the largest inverse pivot of each lane, one cache line of lanes. A system is
-/// positive definite if the smallest is positive and the largest is finite.
+/// The smallest and the largest inverse pivot of each lane. A system is positive definite if the
+/// smallest is positive and the largest is finite. Returns whether the smallest is above `ratio`
+/// times the largest in all lanes.
 template <class T>
-GASG21_INLINE void inverse_pivot_range(uword d, const T* G, T* smallest, T* largest) {
+GASG21_INLINE bool inverse_pivot_range(uword d, const T* G, T ratio, T* smallest, T* largest) {
   using P = Pack<T>;
-  constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T);
-  for (uword l = 0; l < L; l += lanes) {
-    P least = load<P>(G + l), most = least;
-    for (uword c = 1; c < d; ++c) {
-      const P inverse = load<P>(G + (packed_row(c) + c) * L + l);
-      least = smaller(inverse, least);
-      most = larger(inverse, most);
-    }
-    store(smallest + l, least);
-    store(largest + l, most);
+  constexpr uword L = block_rows<T>;
+  P least = load<P>(G), most = least;
+  for (uword c = 1; c < d; ++c) {
+    const P inverse = load<P>(G + (packed_row(c) + c) * L);
+    least = smaller(inverse, least);
+    most = larger(inverse, most);
   }
+  store(smallest, least);
+  store(largest, most);
+  return all_less<T>(broadcast<P>(ratio) * most, least);
 }
 
 }  // namespace gasg21::kernels::GASG21_SET

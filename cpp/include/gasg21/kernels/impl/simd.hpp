@@ -238,6 +238,21 @@ GASG21_INLINE T lane_sum(const Pack<T>& p) {
 #endif
 }
 
+/// Whether each lane of a is less than that of b; false if one of them is NaN.
+template <class T>
+GASG21_INLINE bool all_less(const Pack<T>& a, const Pack<T>& b) {
+#if GASG21_BYTES == 64
+  if constexpr (sizeof(T) == 8)
+    return _mm512_cmp_pd_mask(a, b, _CMP_LT_OQ) == 0xff;
+  else
+    return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ) == 0xffff;
+#else
+  bool all = true;
+  for (int l = 0; l < bytes / int(sizeof(T)); ++l) all &= a[l] < b[l];
+  return all;
+#endif
+}
+
 /// The sum of all lanes that hold whole numbers, exact even if T cannot hold it.
 template <class T>
 GASG21_INLINE uword lane_count(const Pack<T>& p) {

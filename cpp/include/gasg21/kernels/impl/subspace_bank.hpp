@@ -13,7 +13,7 @@ constexpr uword rows_at_once(uword n_sums) {
   return n_sums >= enough ? 1 : enough / n_sums < 4 ? enough / n_sums : 4;
 }
 
-/// A pass over some rows of a panel, for one register of lanes.
+/// A pass over the rows of a panel that a sample names, for one register of lanes.
 template <class T>
 struct BankPass {
   const T* panel;
@@ -21,7 +21,7 @@ struct BankPass {
   const uword* rows;
   uword count;
   const T* values;  // of the sample in these rows, if they are observed
-  const T* absent;  // as of SubspaceBankKernels::fit
+  const T* absent;  // as of BankPanel
 };
 
 /// Adds one row to the sums of the columns i, i + 1, ... (R of them) with j, j + 1, ... (C).
@@ -108,7 +108,7 @@ GASG21_INLINE void sum_entries(const BankPass<T>& pass, uword i, uword j, T* G, 
 
 /// Sums R rows of G from i on, and as many moments.
 template <class T, uword R, BankSums Sums>
-GASG21_INLINE void sum_rows(const BankPass<T>& pass, uword i, T* G, T* b) {
+GASG21_INLINE void sum_rows_of_G(const BankPass<T>& pass, uword i, T* G, T* b) {
   for (uword j = 0; j < i; j += max_tile)
     sum_entries<T, R, max_tile, false, Sums>(pass, i, j, G, b);
   sum_entries<T, R, R, true, Sums>(pass, i, i, G, b);
@@ -122,11 +122,11 @@ GASG21_INLINE void sum_panel(const BankPass<T>& pass, T* G, T* b) {
   } else {
     const uword d = pass.d;
     uword i = 0;
-    for (; i + max_tile <= d; i += max_tile) sum_rows<T, max_tile, Sums>(pass, i, G, b);
-    if (d - i == 4) sum_rows<T, 4, Sums>(pass, i, G, b);
-    if (d - i == 3) sum_rows<T, 3, Sums>(pass, i, G, b);
-    if (d - i == 2) sum_rows<T, 2, Sums>(pass, i, G, b);
-    if (d - i == 1) sum_rows<T, 1, Sums>(pass, i, G, b);
+    for (; i + max_tile <= d; i += max_tile) sum_rows_of_G<T, max_tile, Sums>(pass, i, G, b);
+    if (d - i == 4) sum_rows_of_G<T, 4, Sums>(pass, i, G, b);
+    if (d - i == 3) sum_rows_of_G<T, 3, Sums>(pass, i, G, b);
+    if (d - i == 2) sum_rows_of_G<T, 2, Sums>(pass, i, G, b);
+    if (d - i == 1) sum_rows_of_G<T, 1, Sums>(pass, i, G, b);
   }
 }
 
@@ -149,7 +149,7 @@ GASG21_INLINE void add_moments(const T* u, const T* const (&values)[S], uword k,
 /// The moments of S samples, zeros filled in, and R columns from i on: each entry of the panel is
 /// read once for all samples.
 template <class T, uword R, uword S>
-GASG21_INLINE void sum_moments(const T* panel, uword n, uword d, uword i, const BankSample<T>* x,
+GASG21_INLINE void sum_moments(const BankPanel<T>& panel, uword d, uword i, const BankSample<T>* x,
                                T* b, uword stride) {
   using P = Pack<T>;
   constexpr uword L = block_rows<T>, at_once = rows_at_once(R * S);
@@ -164,12 +164,15 @@ GASG21_INLINE void sum_moments(const T* panel, uword n, uword d, uword i, const 
       for (uword r = 0; r < R; ++r) moments[a][s][r] = P{};
     }
   }
-  const T* u = panel + i * L;
+  const uword n = panel.n;
+  const T *u = panel.entries + i * L, *const ahead = panel.ahead;
   uword k = 0;
   for (; k + at_once <= n; k += at_once) {
     GASG21_UNROLL
-    for (uword a = 0; a < at_once; ++a, u += d * L)
+    for (uword a = 0; a < at_once; ++a, u += d * L) {
+      if (S > 1) GASG21_PREFETCH_L1(ahead + (k + a) * L);
       add_moments<T, R, S>(u, values, k + a, moments[a]);
+    }
   }
   for (; k < n; ++k, u += d * L) add_moments<T, R, S>(u, values, k, moments[0]);
   GASG21_UNROLL
@@ -183,6 +186,74 @@ GASG21_INLINE void sum_moments(const T* panel, uword n, uword d, uword i, const 
   }
 }
 
+#if GASG21_BYTES == 64
+
+/// Half a register in both halves. (Masked, as in `lane_sum`.)
+template <class T>
+GASG21_INLINE Pack<T> in_both_halves(const T* from) {
+  if constexpr (sizeof(T) == 8)
+    return _mm512_maskz_broadcast_f64x4(0xff, _mm256_loadu_pd(from));
+  else
+    return _mm512_maskz_broadcast_f32x8(0xffff, _mm256_loadu_ps(from));
+}
+/// One number in all lanes of the lower half, one in those of the upper half.
+template <class T>
+GASG21_INLINE Pack<T> in_halves(T lower, T upper) {
+  if constexpr (sizeof(T) == 8)
+    return _mm512_mask_broadcastsd_pd(_mm512_set1_pd(lower), 0xf0, _mm_set_sd(upper));
+  else
+    return _mm512_mask_broadcastss_ps(_mm512_set1_ps(lower), 0xff00, _mm_set_ss(upper));
+}
+template <class T>
+GASG21_INLINE Pack<T> swap_halves(const Pack<T>& p) {
+  if constexpr (sizeof(T) == 8)
+    return _mm512_maskz_shuffle_f64x2(0xff, p, p, 0x4e);
+  else
+    return _mm512_maskz_shuffle_f32x4(0xffff, p, p, 0x4e);
+}
+
+/// `sum_moments` of S pairs of samples where subspaces fill no more than half of a register: a
+/// register holds those of two samples.
+template <class T, uword R, uword S>
+GASG21_INLINE void sum_moments_in_pairs(const BankPanel<T>& panel, uword d, uword i,
+                                        const BankSample<T>* x, T* b, uword stride) {
+  using P = Pack<T>;
+  constexpr uword L = block_rows<T>;
+  P moments[S][R];
+  const T* values[2 * S];
+  GASG21_UNROLL
+  for (uword s = 0; s < 2 * S; ++s) values[s] = x[s].filled;
+  GASG21_UNROLL
+  for (uword s = 0; s < S; ++s) {
+    GASG21_UNROLL
+    for (uword r = 0; r < R; ++r) moments[s][r] = P{};
+  }
+  const T *u = panel.entries + i * L, *const ahead = panel.ahead;
+  for (uword k = 0; k < panel.n; ++k, u += d * L) {
+    GASG21_PREFETCH_L1(ahead + k * L);
+    P entries[R];
+    GASG21_UNROLL
+    for (uword r = 0; r < R; ++r) entries[r] = in_both_halves(u + r * L);
+    GASG21_UNROLL
+    for (uword s = 0; s < S; ++s) {
+      const P value = in_halves(values[2 * s][k], values[2 * s + 1][k]);
+      GASG21_UNROLL
+      for (uword r = 0; r < R; ++r) moments[s][r] += entries[r] * value;
+    }
+  }
+  GASG21_UNROLL
+  for (uword s = 0; s < S; ++s) {
+    GASG21_UNROLL
+    for (uword r = 0; r < R; ++r) {
+      T* const to = b + 2 * s * stride + (i + r) * L;
+      store(to, moments[s][r]);
+      store(to + stride, swap_halves<T>(moments[s][r]));
+    }
+  }
+}
+
+#endif
+
 template <class T, uword D>
 struct BankTable {
   using P = Pack<T>;
@@ -193,30 +264,46 @@ struct BankTable {
 
   /// b of S samples, zeros filled in, for one register of lanes.
   template <uword S>
-  static void sum_filled(const T* panel, uword n, uword d_, const BankSample<T>* x, T* b,
-                         uword stride) {
-    const uword d = D ? D : d_;
+  static void sum_filled(const BankPanel<T>& panel, const BankSample<T>* x, T* b, uword stride) {
+    const uword d = D ? D : panel.d;
     constexpr uword columns = D ? D : max_tile < 4 ? max_tile : 4;
     uword c = 0;
-    for (; c + columns <= d; c += columns) sum_moments<T, columns, S>(panel, n, d, c, x, b, stride);
-    for (; c < d; ++c) sum_moments<T, 1, S>(panel, n, d, c, x, b, stride);
+    for (; c + columns <= d; c += columns) sum_columns<columns, S>(panel, d, c, x, b, stride);
+    for (; c < d; ++c) sum_columns<1, S>(panel, d, c, x, b, stride);
+  }
+
+  template <uword R, uword S>
+  GASG21_INLINE static void sum_columns(const BankPanel<T>& panel, uword d, uword i,
+                                        const BankSample<T>* x, T* b, uword stride) {
+#if GASG21_BYTES == 64
+    if constexpr (S > 1)
+      if (2 * panel.n_subspaces <= lanes)
+        return sum_moments_in_pairs<T, R, S / 2>(panel, d, i, x, b, stride);
+#endif
+    sum_moments<T, R, S>(panel, d, i, x, b, stride);
+  }
+
+  /// What the rows that a sample names add to its G and, if they are observed, to its b.
+  template <BankSums Sums>
+  GASG21_INLINE static void sum_rows(const BankPanel<T>& panel, const BankSample<T>& x, T* G,
+                                     T* b) {
+    sum_panel<T, D, Sums>(
+        {panel.entries, D ? D : panel.d, x.rows, x.n_rows, x.values, panel.absent}, G, b);
   }
 
   /// b of `count` samples, and G and b of those that are given by their observed rows.
-  static void sum(const T* panel, uword n, uword d, const BankSample<T>* x, uword count, T* G, T* b,
+  static void sum(const BankPanel<T>& panel, const BankSample<T>* x, uword count, T* G, T* b,
                   uword stride) {
     for (uword s = 0; s < count;) {
       const bool all = s + tile <= count && std::all_of(x + s, x + s + tile, [](const auto& each) {
                          return each.filled;
                        });
       if (all)
-        sum_filled<tile>(panel, n, d, x + s, b + s * stride, stride);
+        sum_filled<tile>(panel, x + s, b + s * stride, stride);
       else if (x[s].filled)
-        sum_filled<1>(panel, n, d, x + s, b + s * stride, stride);
+        sum_filled<1>(panel, x + s, b + s * stride, stride);
       else
-        sum_panel<T, D, BankSums::observed>(
-            {panel, d, x[s].rows, x[s].n_rows, x[s].values, nullptr}, G + s * stride,
-            b + s * stride);
+        sum_rows<BankSums::observed>(panel, x[s], G + s * stride, b + s * stride);
       s += all ? tile : 1;
     }
   }
@@ -234,35 +321,39 @@ struct BankTable {
     return r2;
   }
 
-  static void fit(const T* panel, uword n, uword d_, const BankSample<T>* x, uword count,
-                  const T* absent, PanelFit<T>* results, T* scratch) {
-    const uword d = D ? D : d_, moments_at = packed_row(d) * L, stride = moments_at + d * L;
-    for (uword l = 0; l < L; l += lanes) {
-      const T *here = panel + l, *absent_here = absent ? absent + l : nullptr;
+  static void fit(const BankPanel<T>& panel, const BankSample<T>* x, uword count,
+                  PanelFit<T>* results, T* scratch) {
+    const uword d = D ? D : panel.d, moments_at = packed_row(d) * L, stride = moments_at + d * L;
+    for (uword s = 0; s < count; ++s) results[s].sound = true;
+    for (uword l = 0; l < panel.n_subspaces; l += lanes) {
+      const T* const absent = panel.absent ? panel.absent + l : nullptr;
+      const BankPanel<T> here{panel.entries + l,
+                              panel.n_subspaces - l,
+                              panel.n,
+                              d,
+                              absent,
+                              l == 0 ? panel.ahead : panel.entries};
       T *G = scratch + l, *b = G + moments_at;
-      sum(here, n, d, x, count, G, b, stride);
+      sum(here, x, count, G, b, stride);
       for (uword s = 0; s < count; ++s)
         if (x[s].filled && x[s].n_rows > 0)
-          sum_panel<T, D, BankSums::missing>(
-              {here, d, x[s].rows, x[s].n_rows, nullptr, absent_here}, G + s * stride,
-              b + s * stride);
+          sum_rows<BankSums::missing>(here, x[s], G + s * stride, b + s * stride);
       for (uword s = 0; s < count; ++s)  // each waits for its divisions, so all in a row
         store(results[s].r2 + l,
-              larger(P{}, solve(d, x[s], absent_here, G + s * stride, b + s * stride)));
+              larger(P{}, solve(d, x[s], absent, G + s * stride, b + s * stride)));
+      for (uword s = 0; s < count; ++s)
+        results[s].sound &= find_pivots(d, x[s], G + s * stride, results[s], l);
     }
-    for (uword s = 0; s < count; ++s) find_pivots(d, x[s], scratch + s * stride, results[s]);
   }
 
-  static void find_pivots(uword d, const BankSample<T>& x, const T* G, PanelFit<T>& result) {
-    T *smallest = result.smallest_inverse, *largest = result.largest_inverse;
-    result.sound = true;
-    if (is_complete(x)) {  // G = I
-      std::fill(smallest, smallest + L, T(1));
-      std::fill(largest, largest + L, T(1));
-      return;
-    }
-    inverse_pivot_range(d, G, smallest, largest);
-    for (uword l = 0; l < L; ++l) result.sound &= smallest[l] > T(worst_pivot) * largest[l];
+  /// Of one register of lanes. Returns whether all are sound.
+  static bool find_pivots(uword d, const BankSample<T>& x, const T* G, PanelFit<T>& result,
+                          uword l) {
+    T *smallest = result.smallest_inverse + l, *largest = result.largest_inverse + l;
+    if (!is_complete(x)) return inverse_pivot_range(d, G, T(worst_pivot), smallest, largest);
+    store(smallest, broadcast<P>(T(1)));  // G = I
+    store(largest, broadcast<P>(T(1)));
+    return true;
   }
 
   static constexpr SubspaceBankKernels<T> kernels{fit};
