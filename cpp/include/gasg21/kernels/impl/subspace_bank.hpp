@@ -262,9 +262,11 @@ struct BankTable {
   static constexpr uword tile = bytes == 64 && D >= 1 && D <= 3 ? 8 : 4;
   static_assert(tile <= bank_samples, "a tile is part of the samples that go through a panel");
 
-  /// b of S samples, zeros filled in, for one register of lanes.
+  /// b of S samples, zeros filled in, for one register of lanes. (Not inlined: with other loops
+  /// around it AVX2 has no register left for the last sum, and takes twice as long.)
   template <uword S>
-  static void sum_filled(const BankPanel<T>& panel, const BankSample<T>* x, T* b, uword stride) {
+  GASG21_NOINLINE static void sum_filled(const BankPanel<T>& panel, const BankSample<T>* x, T* b,
+                                         uword stride) {
     const uword d = D ? D : panel.d;
     constexpr uword columns = D ? D : max_tile < 4 ? max_tile : 4;
     uword c = 0;
