@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -131,14 +132,25 @@ class Reservoir {
     std::copy(x.dense(), x.dense() + s.n, &s.kept[pick() * s.n]);
   }
 
+  /// The value if `wanted`, else 0: by bits, because a branch would often be mispredicted and GCC
+  /// makes one of a selection.
+  static double zero_unless(bool wanted, double value) {
+    std::uint64_t bits;
+    std::memcpy(&bits, &value, sizeof(bits));
+    bits &= std::uint64_t(0) - std::uint64_t(wanted);
+    std::memcpy(&value, &bits, sizeof(bits));
+    return value;
+  }
+
   /// Squared cosine of two vectors on the entries that both have, as a fraction.
   struct Cosine {
     double product = 0, first = 0, second = 0;
     void add(double a, double b) {
-      if (b != b) return;
-      product += a * b;
-      first += a * a;
-      second += b * b;
+      const double ab = a * b;
+      const bool both = ab == ab;
+      product += zero_unless(both, ab);
+      first += zero_unless(both, a * a);
+      second += zero_unless(both, b * b);
     }
   };
 
@@ -162,8 +174,7 @@ class Reservoir {
     } else {
       const T* values = x.dense();
       const uword step = std::max<uword>(1, s.n / wanted);
-      for (uword i = 0; i < s.n; i += step)
-        if (values[i] == values[i]) add(double(values[i]), i);
+      for (uword i = 0; i < s.n; i += step) add(double(values[i]), i);
     }
     const auto more = [](const Cosine& a, const Cosine& b) {
       return a.product * a.product * b.first * b.second;
