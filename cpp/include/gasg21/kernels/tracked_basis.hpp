@@ -6,7 +6,7 @@
 // and b = U_Omega'x (read and write); `residual` computes x - U w (read). The sums stay in
 // registers: all of them for d <= 5 (3 with 16 registers), those without G for d <= 10 (5 with
 // SSE2). For larger d, G is summed in tiles over chunks of rows that fit the first-level cache. For
-// d from 5 (AVX2: 8) to 10, AVX-512 and AVX2 first compact the rows in the minority, missing or
+// d from 5 (AVX2: 6) to 10, AVX-512 and AVX2 first compact the rows in the minority, missing or
 // observed.
 // Index arrays of accumulators by constants only: otherwise the compiler keeps them in memory, and
 // sums take four times as long.

@@ -1,4 +1,4 @@
-// `sums` for 5 to 10 columns (AVX2: 8 to 10), if something is missing: the rows in the minority,
+// `sums` for 5 to 10 columns (AVX2: 6 to 10), if something is missing: the rows in the minority,
 // missing or observed, are compacted before their products are summed. Where they are the missing
 // ones, U_Omega'U_Omega is I less their sum. A part of impl/tracked_basis.hpp.
 
@@ -194,20 +194,27 @@ GASG21_INLINE uword compact_minority(const RowBlocks<T>& blocks, const T* e, boo
                                      T* compacted, uword count, Pack<T>& xe) {
   using P = Pack<T>;
   constexpr uword L = block_rows<T>, lanes = bytes / sizeof(T), apart = compacted_apart<T>;
-  constexpr unsigned all = (1u << lanes) - 1;
   for (uword block = 0; block < blocks.count; ++block) {
+    const T *const x = blocks.x + block * L, *const direction = e + block * L;
+    const T* const U = blocks.U + block * D * L;
+    const P entries[2] = {load<P>(x), load<P>(x + lanes)};
+    const P last[2] = {load<P>(direction), load<P>(direction + lanes)};
+    const ChosenLanes<T> chosen(entries[0], entries[1], missing);
+    xe += where_observed(entries[0], entries[0]) * last[0];
+    xe += where_observed(entries[1], entries[1]) * last[1];
+    T* const out = compacted + count;
     GASG21_UNROLL
-    for (uword part = 0; part < L; part += lanes) {
-      const P x = load<P>(blocks.x + block * L + part), direction = load<P>(e + block * L + part);
-      const unsigned seen = observed_bits<T>(x), bits = missing ? seen ^ all : seen;
-      xe += where_observed(x, x) * direction;
-      T* const out = compacted + count;
+    for (uword c = 0; c < D; ++c)
+      store(out + c * apart, chosen.of(load<P>(U + c * L), load<P>(U + c * L + lanes)));
+    store(out + D * apart, chosen.of(last[0], last[1]));
+    if (GASG21_UNLIKELY(chosen.count > lanes)) {
+      T* const rest = out + chosen.in_first;
       GASG21_UNROLL
       for (uword c = 0; c < D; ++c)
-        store(out + c * apart, compress<T>(load<P>(blocks.U + (block * D + c) * L + part), bits));
-      store(out + D * apart, compress<T>(direction, bits));
-      count += uword(__builtin_popcount(bits));
+        store(rest + c * apart, chosen.of_second(load<P>(U + c * L + lanes)));
+      store(rest + D * apart, chosen.of_second(last[1]));
     }
+    count += chosen.count;
   }
   return count;
 }

@@ -1,4 +1,4 @@
-// Compacts rows with AVX-512, for gram_minority.hpp. A part of impl/tracked_basis.hpp.
+// Compacts rows, for gram_minority.hpp. A part of impl/tracked_basis.hpp.
 
 namespace gasg21::kernels::GASG21_SET {
 
@@ -85,6 +85,46 @@ struct Collector {
     GASG21_UNROLL
     for (uword c = 0; c < N; ++c) store(columns + c * rows + count, Pack<T>{});
     return (std::exchange(count, 0) + lanes - 1) / lanes;
+  }
+};
+
+#elif GASG21_BYTES == 32
+
+/// Lanes of the two registers of a row block, chosen by whether x is missing there, or observed.
+template <class T>
+struct ChosenLanes {
+  static constexpr unsigned lanes = bytes / sizeof(T), all = (1u << lanes) - 1, words = 8 / lanes;
+  __m256i first, second;  // where they go in a register for both; `from_first`: which is there
+  __m256i from_first, second_alone;  // those of the second register from lane 0 on
+  unsigned in_first, count;
+
+  GASG21_INLINE ChosenLanes(const Pack<T>& x, const Pack<T>& y, bool missing) {
+    const unsigned flip = missing ? all : 0;
+    const unsigned bits = observed_bits<T>(x) ^ flip, more = observed_bits<T>(y) ^ flip;
+    in_first = unsigned(__builtin_popcount(bits));
+    count = in_first + unsigned(__builtin_popcount(more));
+    const __m256i number = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
+    const __m256i begin = _mm256_set1_epi32(int(in_first * words));
+    first = order_of(bits);
+    second_alone = order_of(more);
+    from_first = _mm256_cmpgt_epi32(begin, number);
+    second = _mm256_permutevar8x32_epi32(second_alone, _mm256_sub_epi32(number, begin));
+  }
+  /// The first `lanes` chosen ones of a column, in order.
+  GASG21_INLINE Pack<T> of(const Pack<T>& u, const Pack<T>& v) const {
+    const __m256i ahead = _mm256_permutevar8x32_epi32((__m256i)u, first);
+    const __m256i behind = _mm256_permutevar8x32_epi32((__m256i)v, second);
+    return (Pack<T>)_mm256_blendv_epi8(behind, ahead, from_first);
+  }
+  /// Those of its second register.
+  GASG21_INLINE Pack<T> of_second(const Pack<T>& v) const {
+    return (Pack<T>)_mm256_permutevar8x32_epi32((__m256i)v, second_alone);
+  }
+
+ private:
+  GASG21_INLINE static __m256i order_of(unsigned bits) {
+    return _mm256_load_si256(
+        reinterpret_cast<const __m256i*>(&lane_orders<int(lanes), int(words)>.parts[bits]));
   }
 };
 

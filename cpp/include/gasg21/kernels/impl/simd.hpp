@@ -15,9 +15,9 @@ inline constexpr uword max_fixed = bytes >= 32 ? 10 : 5;
 
 /// Whether `sums` of D columns takes G as I less the sum over the missing rows if they are in the
 /// minority (D = 0: any number of columns), and whether it finds U_Omega'e. (Compacting up to 4
-/// columns costs AVX-512 more than it saves, and up to 7 AVX2.)
+/// columns costs AVX-512 more than it saves, and up to 5 AVX2.)
 template <uword D>
-inline constexpr bool subtracts = bytes == 64 ? (D > 4) : bytes == 32 && D > 7;
+inline constexpr bool subtracts = bytes == 64 ? (D > 4) : bytes == 32 && D > 5;
 template <uword D>
 inline constexpr bool finds_direction = bytes == 64 ? D != 0 : subtracts<D>;
 
