@@ -1,5 +1,6 @@
 // stream/reservoir.hpp: which vectors are kept, and whether the order of a stream matters.
 #include <gasg21/stream/reservoir.hpp>
+#include <limits>
 #include <set>
 
 #include "support.hpp"
@@ -92,6 +93,24 @@ TEST_CASE("missing entries are left out of the comparison") {
     arrive<double>(reservoir, seen);
   }
   CHECK(reservoir.is_drawing());
+}
+
+TEST_CASE_TEMPLATE("a row that all vectors lack counts like one that is zero in all", T, double,
+                   float) {
+  support::Random random(6);
+  Reservoir<T> lacking(n, 16), zero(n, 16);
+  arma::Col<T> x = support::gaussian<T>(n, random);
+  for (int i = 0; i < 300; ++i) {
+    x = T(0.8) * x + T(0.6) * support::gaussian<T>(n, random);
+    arma::Col<T> seen = x;
+    seen[7] = seen[20] = 0;
+    arrive<T>(zero, seen);
+    seen[7] = seen[20] = std::numeric_limits<T>::quiet_NaN();
+    arrive<T>(lacking, seen);
+    CHECK(lacking.state().likeness == zero.state().likeness);
+  }
+  CHECK(lacking.state().likeness > 0.5);
+  CHECK(lacking.state().likeness < 1);
 }
 
 TEST_CASE("a reservoir resumes from its state, and refuses another one") {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -116,11 +117,12 @@ class Reservoir {
     state_.primed = false;
   }
 
-  /// The memory grows with the vectors that came, not with the capacity: a file may claim any.
+  /// The memory grows with the vectors that came, not with the capacity: a file may claim any. But
+  /// the default of 64 is not copied while it grows.
   void append(const Observation<T>& x) {
     std::vector<T>& kept = state_.kept;
     if (kept.capacity() - kept.size() < state_.n)
-      kept.reserve(state_.n * std::min<uword>(state_.capacity, 2 * size() + 16));
+      kept.reserve(state_.n * std::min<uword>(state_.capacity, 2 * size() + 64));
     kept.insert(kept.end(), x.dense(), x.dense() + state_.n);
   }
 
@@ -142,15 +144,18 @@ class Reservoir {
     return value;
   }
 
-  /// Squared cosine of two vectors on the entries that both have, as a fraction.
+  /// Squared cosine of two vectors on the entries that both have, as a fraction. Where there are
+  /// gaps a branch on them costs more than the sums.
   struct Cosine {
     double product = 0, first = 0, second = 0;
+    template <bool Gaps>
     void add(double a, double b) {
       const double ab = a * b;
       const bool both = ab == ab;
-      product += zero_unless(both, ab);
-      first += zero_unless(both, a * a);
-      second += zero_unless(both, b * b);
+      if (!Gaps && !both) return;
+      product += Gaps ? zero_unless(both, ab) : ab;
+      first += Gaps ? zero_unless(both, a * a) : a * a;
+      second += Gaps ? zero_unless(both, b * b) : b * b;
     }
   };
 
@@ -162,19 +167,24 @@ class Reservoir {
     Cosine with_previous, with_old;
     const uword wanted = std::clamp<uword>(s.n / 8, least_entries, most_entries);
     const T* previous = s.previous.data();
-    const auto add = [&](double value, uword row) {
-      with_previous.add(value, double(previous[row]));
-      with_old.add(value, double(old[row]));
+    const auto add = [&](auto gaps, double value, uword row) {
+      with_previous.template add<decltype(gaps)::value>(value, double(previous[row]));
+      with_old.template add<decltype(gaps)::value>(value, double(old[row]));
     };
+    const std::true_type gaps;
+    const std::false_type no_gaps;
     if (x.few()) {
       const T* values = x.values();
       const uword* rows = x.rows();
       const uword step = std::max<uword>(1, x.count() / wanted);
-      for (uword k = 0; k < x.count(); k += step) add(double(values[k]), rows[k]);
+      for (uword k = 0; k < x.count(); k += step) add(gaps, double(values[k]), rows[k]);
     } else {
       const T* values = x.dense();
       const uword step = std::max<uword>(1, s.n / wanted);
-      for (uword i = 0; i < s.n; i += step) add(double(values[i]), i);
+      if (x.full())
+        for (uword i = 0; i < s.n; i += step) add(no_gaps, double(values[i]), i);
+      else
+        for (uword i = 0; i < s.n; i += step) add(gaps, double(values[i]), i);
     }
     const auto more = [](const Cosine& a, const Cosine& b) {
       return a.product * a.product * b.first * b.second;
