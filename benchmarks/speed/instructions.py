@@ -1,8 +1,9 @@
 """Instructions of fixed runs, counted by callgrind and compared with the recorded counts, also on a busy machine.
 
-Counted are the updates of the second pass over the samples: the first one pays for what is computed once, such as the null
-law of each number of observed entries. The recorded counts are in instructions.json; `--record` writes new ones. Counts depend on the compiler, so compare on
-one machine. Valgrind does not support AVX-512, so its kernels are not counted.
+Counted are the updates of the second pass over the samples: the first one pays for what is computed once, such as the
+null law of each number of observed entries. The recorded counts are in instructions.json; `--record` writes new ones.
+Counts depend on the compiler, so compare on one machine. Valgrind does not support AVX-512, so its kernels are not
+counted.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def counts(run: Run) -> None:
     """Count the instructions per update and compare; a quick run has three cases."""
     compiler = program.run("about")[0]["compiler"]
     recorded = json.loads(RECORD.read_text()) if RECORD.exists() else {"compiler": compiler, "counts": {}}
-    print(f"instructions per update in the second pass of a fixed run over {SAMPLES} samples, paper mode, double; {compiler}")
+    print(f"instructions per update in the second pass over {SAMPLES} samples, paper mode, double; {compiler}")
     if recorded["compiler"] != compiler:
         print(f"  recorded with another compiler, {recorded['compiler']}: ignore differences of a few per cent")
     counted: dict[str, int] = {}
