@@ -74,6 +74,19 @@ TEST_CASE("fewer samples are checked where they are very long") {
   CHECK(hold_out<double>(DenseView<double>(X), 2, 1).rows.size() == 40);  // of 4 million entries
 }
 
+TEST_CASE("at most 50 entries of a sample are held out, one of each part of the observed ones") {
+  Problem<double> p(2000, 30, 2, 0, 0.4, 0, 3);
+  for (const auto& [j, hidden] : hold_out<double>(DenseView<double>(p.X), 2, 1).rows) {
+    REQUIRE(hidden.size() == 50);
+    const arma::uvec rows = arma::find_finite(p.X.col(j));
+    for (uword k = 0; k < 50; ++k) {
+      const uword from = k * rows.n_elem / 50, to = (k + 1) * rows.n_elem / 50;
+      CHECK(hidden[k] >= rows[from]);
+      CHECK(hidden[k] <= rows[to - 1]);
+    }
+  }
+}
+
 TEST_CASE("what is hidden of a sample depends on the seed and not on the other samples") {
   Problem<double> p(50, 200, 3, 0.3, 0.4, 0, 2);
   const HeldOut held_out = hold_out<double>(DenseView<double>(p.X), 3, 5);

@@ -179,6 +179,11 @@ TEST_CASE("without hides entries in every kind of view, and leaves the original"
     check_same(dense.sample(j), X.col(j));
     check_same(any_sparse.sample(j), X.col(j));
   }
+  for (const auto& [j, rows] : held_out.rows) {
+    check_same(gasg21::with_hidden(dense.sample(j), rows), hidden.col(j));
+    check_same(gasg21::with_hidden(any_dense.sample(j), rows), hidden.col(j));
+    check_same(gasg21::with_hidden(any_sparse.sample(j), rows), hidden.col(j));
+  }
   // A view that hides entries already keeps hiding them as an AnyView.
   check_same(AnyView<double>(without(dense, held_out)).sample(2), hidden.col(2));
 }

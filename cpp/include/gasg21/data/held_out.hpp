@@ -38,6 +38,8 @@ class HiddenRows {
     while (next_ != end_ && *next_ < i) ++next_;
     return next_ != end_ && *next_ == i;
   }
+  /// The next of them, or `to` if it is not before. The question after it is for the one behind.
+  uword next(uword to) { return next_ != end_ && *next_ < to ? *next_++ : to; }
 
  private:
   const uword *next_ = nullptr, *end_ = nullptr;

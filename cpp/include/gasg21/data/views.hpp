@@ -169,6 +169,18 @@ Data lifted(Data data, const Lift<T>& lift) {
   return data;
 }
 
+/// A sample with some entries held out. It borrows `hidden`.
+template <class Sample>
+Sample with_hidden(Sample sample, const std::vector<uword>& hidden) {
+  sample.hidden = &hidden;
+  return sample;
+}
+template <class T>
+AnySample<T> with_hidden(const AnySample<T>& sample, const std::vector<uword>& hidden) {
+  return std::visit([&](const auto& each) -> AnySample<T> { return with_hidden(each, hidden); },
+                    sample);
+}
+
 /// The rows that hold data: all but the appended constant.
 template <class Data>
 uword data_rows(const Data& data) {
@@ -220,9 +232,13 @@ void each_stored_entry(const DenseSample<T>& x, uword from, uword to, Visit&& vi
     return;
   }
   HiddenRows hidden(x.hidden, from);
-  for (uword i = from; i < to; ++i) {
-    const bool observed = (x.values[i] == x.values[i]) & (!x.mask || x.mask[i]);
-    visit(i, x.values[i], observed & !hidden.contain(i));
+  for (uword i = from; i < to; ++i) {  // from one hidden entry to the next, without a question
+    const uword until = hidden.next(to);
+    if (x.mask)
+      for (; i < until; ++i) visit(i, x.values[i], (x.values[i] == x.values[i]) & (x.mask[i] != 0));
+    else
+      for (; i < until; ++i) visit(i, x.values[i], x.values[i] == x.values[i]);
+    if (i < to) visit(i, x.values[i], false);
   }
 }
 template <class T, class Index, class Visit>

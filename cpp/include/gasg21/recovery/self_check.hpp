@@ -23,8 +23,10 @@ namespace gasg21 {
 
 namespace detail {
 
-// The check looks at this many samples, fewer where they are very long.
+// The check looks at this many samples, fewer where they are very long, and at so many entries of
+// each.
 inline constexpr uword checked_samples = 300, checked_entries = 4'000'000, fewest_checked = 20;
+inline constexpr uword most_hidden = 50;
 // The check fails if more than this share of the samples that look like inliers are predicted worse
 // than by 0 ...
 inline constexpr double bad_share = 0.3;
@@ -32,17 +34,6 @@ inline constexpr double bad_share = 0.3;
 inline constexpr double swallowed_share = 0.5;
 // A fit to corrupted entries fails if it predicts no more than this share of all samples well.
 inline constexpr double predicted_share = 0.1;
-
-/// A sample as a dense vector with NaN for what is not observed.
-template <class T, class Sample>
-arma::Col<T> dense_copy(const Sample& sample, uword n) {
-  arma::Col<T> values(n);
-  values.fill(std::numeric_limits<T>::quiet_NaN());
-  each_entry(sample, 0, n, [&](uword i, T value, bool observed) {
-    if (observed) values[i] = value;
-  });
-  return values;
-}
 
 /// The observed rows of a sample among the first n.
 template <class T, class Sample>
@@ -57,13 +48,7 @@ std::vector<uword> observed_rows(const Sample& sample, uword n) {
   return rows;
 }
 
-template <class T>
-uword count_observed(const arma::Col<T>& values) {
-  uword count = 0;
-  for (const T value : values) count += value == value;
-  return count;
-}
-
+/// How many of the first n rows of a sample are observed.
 template <class T, class Sample>
 uword count_observed(const Sample& sample, uword n) {
   uword count = 0;
@@ -84,16 +69,34 @@ uword count_observed(const AnySample<T>& sample, uword n) {
   return std::visit([&](const auto& each) { return count_observed<T>(each, n); }, sample);
 }
 
-/// One sample with held-out entries: its values, and its fit without them.
+/// One number at random out of each of `parts` equal parts of 0, ..., count - 1.
+inline std::vector<uword> one_of_each_part(uword count, uword parts, Random& random) {
+  std::vector<uword> drawn(parts);
+  for (uword k = 0; k < parts; ++k) {
+    const uword from = k * count / parts, to = (k + 1) * count / parts;
+    drawn[k] = from + uword(random.index(to - from));
+  }
+  return drawn;
+}
+
+/// One sample with held-out entries, and its fit without them.
 template <class T>
 struct CheckedSample {
-  arma::Col<T> values;        // n entries, NaN = missing
   std::vector<uword> hidden;  // held out
+  std::vector<T> truth;       // these entries
   arma::Col<T> w;             // weights without the hidden entries, in the sample's units
   T residual;                 // relative; NaN if it could not be fitted
   uword n_seen;               // entries that were fitted
-  T largest;                  // largest absolute entry
+  T largest;                  // of the absolute hidden entries and weights
 };
+
+template <class T, class Sample>
+std::vector<T> entries_at(const Sample& sample, const std::vector<uword>& rows) {
+  std::vector<T> entries;
+  for (const uword i : rows)
+    each_entry(sample, i, i + 1, [&](uword, T value, bool) { entries.push_back(value); });
+  return entries;
+}
 
 /// Calls visit(checked) for each sample with held-out entries, in order.
 template <class T, class Data, class Fit, class Visit>
@@ -104,25 +107,24 @@ void each_checked(const arma::Mat<T>& U, const Data& data, const HeldOut& held_o
   std::sort(samples.begin(), samples.end());
   Projector<T, Fit> projector(U, std::move(fit));
   for (const uword j : samples) {
-    CheckedSample<T> checked{dense_copy<T>(data.sample(j), U.n_rows),
-                             held_out.rows.at(j),
-                             arma::Col<T>(U.n_cols),
-                             T(0),
-                             0,
+    const std::vector<uword>& hidden = held_out.rows.at(j);
+    const auto sample = data.sample(j);
+    CheckedSample<T> checked{hidden, entries_at<T>(sample, hidden), arma::Col<T>(U.n_cols), T(0), 0,
                              T(0)};
-    arma::Col<T> seen = checked.values;
-    for (const uword i : checked.hidden) seen[i] = std::numeric_limits<T>::quiet_NaN();
-    projector.read(DenseSample<T>{seen.memptr()});
+    projector.read(with_hidden(sample, hidden));
     projector.weights(checked.w.memptr());
     checked.residual = projector.residual();
-    checked.n_seen = count_observed(seen);
-    for (const T v : checked.values)
-      if (std::abs(v) > checked.largest) checked.largest = std::abs(v);
+    checked.n_seen = projector.sample().count();
+    const auto enlarge = [&](T v) {
+      if (std::abs(v) > checked.largest) checked.largest = std::abs(v);  // not for NaN
+    };
+    std::for_each(checked.truth.begin(), checked.truth.end(), enlarge);
+    std::for_each(checked.w.begin(), checked.w.end(), enlarge);
     visit(checked);
   }
 }
 
-/// U_i w / scale.
+/// U_i w / largest.
 template <class T>
 T predicted(const arma::Mat<T>& U, const CheckedSample<T>& checked, uword i) {
   T sum = 0;
@@ -144,11 +146,13 @@ bool is_sparse(double n_observed, const arma::Mat<T>& U) {
 
 }  // namespace detail
 
-/// About how many entries of a sample are observed, counted in some thousand samples.
+/// About how many entries of a sample are observed, counted in some hundred samples, or in a
+/// thousand where they are short.
 template <class T, class Data>
 double observed_per_sample(const Data& data) {
   if (data.n_cols == 0) return 0;
-  const auto some = about(data, 1000);
+  constexpr uword enough = 200'000, fewest = 200, most = 1000;
+  const auto some = about(data, std::clamp(enough / data.n_rows, fewest, most));
   double observed = 0;
   for (uword j = 0; j < some.n_cols; ++j)
     observed += double(detail::count_observed<T>(some.sample(j), data.n_rows));
@@ -156,8 +160,8 @@ double observed_per_sample(const Data& data) {
   return std::floor(share * double(data.n_cols) * double(data.n_rows)) / double(data.n_cols);
 }
 
-/// Chooses a tenth of the observed entries, at least one, of a few hundred random samples, so that
-/// more than d + 1 are left of each.
+/// Chooses a tenth of the observed entries, at least one and at most 50, of a few hundred random
+/// samples, so that more than d + 1 are left of each.
 template <class T, class Data>
 HeldOut hold_out(const Data& data, uword d, std::uint64_t seed) {
   const uword count = std::min(
@@ -166,15 +170,17 @@ HeldOut hold_out(const Data& data, uword d, std::uint64_t seed) {
   const arma::uvec order = Random(seed ^ 0x5EED).permutation(data.n_cols);
   HeldOut held_out;
   for (const uword j : arma::uvec(arma::sort(order.head(count)))) {
-    const auto rows = detail::observed_rows<T>(data.sample(j), data_rows(data));
-    const uword n_hidden = std::max<uword>(1, rows.size() / 10);
-    if (rows.size() <= n_hidden + d + 1) continue;
+    const auto sample = data.sample(j);
+    const uword n_observed = detail::count_observed<T>(sample, data_rows(data));
+    const uword n_hidden = std::clamp<uword>(n_observed / 10, 1, detail::most_hidden);
+    if (n_observed <= n_hidden + d + 1) continue;
     // A generator per sample: what is hidden of one does not depend on the others.
-    const arma::uvec drawn =
-        Random(seed ^ (0x9e3779b97f4a7c15u * (j + 1))).permutation(rows.size());
-    std::vector<uword> hidden;
-    for (uword k = 0; k < n_hidden; ++k) hidden.push_back(rows[drawn[k]]);
-    std::sort(hidden.begin(), hidden.end());
+    Random random(seed ^ (0x9e3779b97f4a7c15u * (j + 1)));
+    std::vector<uword> hidden = detail::one_of_each_part(n_observed, n_hidden, random);
+    if (n_observed < data_rows(data)) {
+      const std::vector<uword> rows = detail::observed_rows<T>(sample, data_rows(data));
+      for (uword& i : hidden) i = rows[i];
+    }
     held_out.rows.emplace(j, std::move(hidden));
   }
   return held_out;
@@ -197,9 +203,9 @@ bool predicts(const arma::Mat<T>& U, const Data& data, const HeldOut& held_out) 
     if (!(spread < 0.5) || !says_something) return;
     ++n_inliers;
     double wrong = 0, size = 0, largest = 0;
-    for (const uword i : checked.hidden) {
-      const T truth = checked.values[i] / checked.largest;
-      const T miss = truth - detail::predicted(U, checked, i);
+    for (uword k = 0; k < checked.hidden.size(); ++k) {
+      const T truth = checked.truth[k] / checked.largest;
+      const T miss = truth - detail::predicted(U, checked, checked.hidden[k]);
       wrong += double(miss * miss);
       size += double(truth * truth);
       largest = std::max(largest, std::abs(double(truth)));
@@ -225,9 +231,10 @@ bool predicts_some(const arma::Mat<T>& U, const Data& data, const HeldOut& held_
                        [&](const auto& checked) {
                          if (!(checked.largest > 0)) return;
                          std::vector<T> misses, sizes;
-                         for (const uword i : checked.hidden) {
-                           const T truth = checked.values[i] / checked.largest;
-                           misses.push_back(std::abs(truth - detail::predicted(U, checked, i)));
+                         for (uword k = 0; k < checked.hidden.size(); ++k) {
+                           const T truth = checked.truth[k] / checked.largest;
+                           const T found = detail::predicted(U, checked, checked.hidden[k]);
+                           misses.push_back(std::abs(truth - found));
                            sizes.push_back(std::abs(truth));
                          }
                          const double size = double(median(sizes));
@@ -254,17 +261,17 @@ bool has_swallowed_coordinate(const arma::Mat<T>& polished, const arma::Mat<T>& 
 /// have full rank.
 inline bool spans(const Fitted& fits) {
   const uword d = fits.d();
-  arma::mat weights(fits.size(), d);
+  arma::vec weight(fits.size(), arma::fill::zeros);
   uword count = 0;
   for (uword j = 0; j < fits.size(); ++j) {
-    const double length = std::sqrt(kernels::short_dot(fits.W.colptr(j), fits.W.colptr(j), d));
-    if (!tells(fits, j) || !(length > 0)) continue;
-    for (uword c = 0; c < d; ++c) weights(count, c) = fits.W(c, j) / length;
+    const double square = kernels::short_dot(fits.W.colptr(j), fits.W.colptr(j), d);
+    if (!tells(fits, j) || !(square > 0)) continue;
+    weight[j] = 1 / square;
     ++count;
   }
   if (count < d) return false;
-  const arma::vec s = singular_values(arma::mat(weights.head_rows(count)));
-  return s[d - 1] > 1e-6 * s[0];
+  const arma::vec squares = singular_values(weighted_gram(fits.W, weight));
+  return squares[d - 1] > 1e-12 * squares[0];
 }
 
 }  // namespace gasg21
