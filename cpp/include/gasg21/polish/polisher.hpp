@@ -85,6 +85,9 @@ class Polisher {
     return advance(U_, sums_, scatter_, secant_, parallel);
   }
 
+  /// The next pass is over other data: the moves so far do not tell where its moves lead.
+  void change_data() { secant_ = Secant<T>(); }
+
   const arma::Mat<T>& basis() const { return U_; }
   const SampleFits<T>& fits() const { return fits_; }
   std::vector<double> residuals() const { return fits_.residuals(); }

@@ -242,6 +242,7 @@ class Recoverer {
       return Status::undetermined;
     }
     confirmed_ = predicts(basis_, data, held_out);
+    polisher.change_data();
     const Status status = polish(polisher, all, 0, observer);
     working_ = polisher.basis();
     scatter_ = polisher.scatter();
