@@ -57,13 +57,19 @@ TEST_CASE("a cluster that took the place of a direction is not called converged"
 }
 
 TEST_CASE("outliers on two dimensions are not called converged") {
-  Problem<double> p(50, 1000, 4, 0, 0, 0.01, 3);
-  const arma::mat plane = gasg21::random_basis<double>(50, 2, p.random);
-  replace(p, 0.4, [&] {
-    return arma::vec(plane * gaussian<double>(2, p.random) + 0.01 * gaussian<double>(50, p.random));
-  });
-  CHECK(is_lie(p, 4));
-  CHECK_FALSE(recover(p.X, 4).converged());
+  uword lies = 0;  // of fits without doubts; which of the problems end in one depends on chance
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    Problem<double> p(50, 1000, 4, 0, 0, 0.01, seed);
+    const arma::mat plane = gasg21::random_basis<double>(50, 2, p.random);
+    replace(p, 0.4, [&] {
+      return arma::vec(plane * gaussian<double>(2, p.random) +
+                       0.01 * gaussian<double>(50, p.random));
+    });
+    if (!is_lie(p, 4)) continue;
+    ++lies;
+    CHECK_FALSE(recover(p.X, 4).converged());
+  }
+  CHECK(lies >= 2);
 }
 
 TEST_CASE_TEMPLATE("isotropic outliers and noise are not", T, double, float) {

@@ -63,7 +63,7 @@ Evidence evidence_of(const arma::mat& U, const DenseView<double>& view) {
 
 TEST_CASE("axes, variances, noise and decisions of a linear and an affine subspace") {
   for (const bool center : {false, true}) {
-    const Problem problem(center ? 20 : 0, 0.05, 4);
+    const Problem problem(center ? 20 : 0, 0.05, 7);
     const Subspace<double> subspace = fitted(problem, center);
     CHECK(gasg21::largest_angle(problem.V, subspace.axes().components) < 0.05);
     CHECK(subspace.axes().explained_variance[0] == doctest::Approx(9).epsilon(0.2));

@@ -16,6 +16,7 @@
 #include "gasg21/geometry/products.hpp"
 #include "gasg21/polish/polisher.hpp"
 #include "gasg21/polish/sample_fits.hpp"
+#include "gasg21/recovery/common_directions.hpp"
 #include "gasg21/seeding/spherical_pca.hpp"
 #include "gasg21/support/config.hpp"
 #include "gasg21/support/error.hpp"
@@ -34,8 +35,9 @@ struct OtherAnswer {
   /// It explains about as many samples. Residuals that fall steadily with the dimension, as in most
   /// real data, never bring so many samples so much nearer.
   bool is_as_good() const {
-    return bent || (nearer > 0.2 && nearer >= 0.7 * farther && angle > 0.3);
+    return bent || (nearer > least_nearer && nearer >= 0.7 * farther && angle > 0.3);
   }
+  static constexpr double least_nearer = 0.2;
 };
 
 namespace detail {
@@ -56,6 +58,7 @@ class AnswerSearch {
     if (3 * entries_ < 4 * double(U_.n_cols * columns_.size())) return bent_answer(estimated_angle);
     if (columns_.size() < needed()) return {};
     Random random(seed);
+    if (!may_exist(random)) return {};
     OtherAnswer answer = near_answer();
     if (!answer.is_as_good()) answer = far_answer(random);
     if (!answer.is_as_good()) answer = answer_in_more_dimensions(random);
@@ -70,7 +73,7 @@ class AnswerSearch {
   static constexpr uword started_from = 8;
   // How many times nearer counts, and how many times nearer looks promising.
   static constexpr double much = 3, slightly = 1.3;
-  static constexpr double least_share = 0.2, settled = 1e-2, bent_angle = 0.1;
+  static constexpr double least_share = OtherAnswer::least_nearer, settled = 1e-2, bent_angle = 0.1;
   static constexpr int concentrations = 3;
   // Smaller residuals are rounding error.
   static constexpr double rounding = sizeof(T) == 8 ? 1e-7 : 1e-4;
@@ -97,6 +100,14 @@ class AnswerSearch {
     const double n = double(U_.n_rows), d = double(U_.n_cols);
     const double each = entries_ / double(std::max<uword>(columns_.size(), 1)) - d;
     return uword(std::max(8 * n * d / std::max(each, 0.5), 8 * (d + 1)));
+  }
+
+  /// Whether there may be another answer: what a sample near it lacks to the subspace that was
+  /// found lies in the directions of the other one.
+  bool may_exist(const Random& random) const {
+    const CommonDirections wanted{OtherAnswer::least_nearer, 1 - 1 / (much * much)};
+    const double observed = entries_ / double(columns_.size() * U_.n_rows);
+    return may_have_common(wanted, U_, view(all()), observed, much * rounding, random);
   }
 
   /// The samples that the subspace explains best may lie on another one, that fits them better:
