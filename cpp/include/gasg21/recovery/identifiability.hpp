@@ -12,6 +12,7 @@
 #include "gasg21/data/views.hpp"
 #include "gasg21/polish/sample_fits.hpp"
 #include "gasg21/recovery/report.hpp"
+#include "gasg21/recovery/self_check.hpp"
 #include "gasg21/recovery/tangent_information.hpp"
 #include "gasg21/support/config.hpp"
 #include "gasg21/support/median.hpp"
@@ -129,11 +130,8 @@ class IdentifiabilityCheck {
     const uword step = std::max<uword>(1, inliers_.n_elem / std::max<uword>(wanted, 1));
     for (uword k = 0; k < inliers_.n_elem; k += step) {
       const uword j = inliers_[k];
-      std::vector<uword> rows;
-      each_entry(data_.sample(columns_[j]), 0, U_.n_rows, [&](uword i, T, bool observed) {
-        if (observed) rows.push_back(i);
-      });
-      information.add(std::move(rows), arma::conv_to<arma::vec>::from(fits_.W.col(j)), fits_.r2[j]);
+      information.add(observed_rows<T>(data_.sample(columns_[j]), U_.n_rows),
+                      arma::conv_to<arma::vec>::from(fits_.W.col(j)), fits_.r2[j]);
     }
     return information;
   }

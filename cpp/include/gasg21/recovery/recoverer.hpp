@@ -116,7 +116,9 @@ class Recoverer {
     const bool in_stream = polish_passes_ == 0;
     const bool stopped_in_stream = status_ == Status::interrupted && in_stream && !trimmed;
     if (is_paper() || stopped_in_stream) {
-      set_basis(tracker_.basis());
+      arma::Mat<T> reached = tracker_.basis();  // further than basis_ if a pass was stopped
+      if (!std::equal(reached.begin(), reached.end(), basis_.begin(), basis_.end()))
+        set_basis(std::move(reached));
       return;
     }
     Rule rule = rule_after_fit(stream_rule, tracker_.rule(), estimated_angle_);
@@ -381,8 +383,8 @@ class Recoverer {
   }
 
   arma::Mat<T> first_columns() const {
-    const arma::Mat<T> U = tracker_.basis();
-    return U.head_cols(d_);
+    arma::Mat<T> U = tracker_.basis();
+    return d_ < U.n_cols ? arma::Mat<T>(U.head_cols(d_)) : U;
   }
 
   template <class Observer>
