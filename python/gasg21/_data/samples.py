@@ -160,7 +160,7 @@ def check_samples(
     if isinstance(X, np.ma.MaskedArray):
         observed = ~np.ma.getmaskarray(X)
         mask, X = observed if mask is None else observed & mask, X.data
-    known = None if reset else _known(estimator, X, dtype)
+    known = _new(estimator, X) if reset else _known(estimator, X, dtype)
     X = _validated(estimator, X, reset) if known is None else known
     if dtype is None:
         is_single = X.dtype.kind == "f" and X.dtype.itemsize == 4
@@ -227,6 +227,15 @@ def _known(estimator: Any, X: Any, dtype: np.dtype[Any] | None) -> Array | None:
         and values.shape[1] == estimator.n_features_in_
     )
     return values if is_plain else None
+
+
+def _new(estimator: Any, X: Any) -> Array | None:
+    """Return a plain array of floats for a first fit, as validation would. That takes 50 to 300 us of a small fit."""
+    if type(X) is not np.ndarray or X.ndim != 2 or X.size == 0 or X.dtype not in (np.float64, np.float32):
+        return None
+    vars(estimator).pop("feature_names_in_", None)
+    estimator.n_features_in_ = X.shape[1]
+    return X
 
 
 def one_as_row(X: Any, mask: Any) -> tuple[Any, Any]:
