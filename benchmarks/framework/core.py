@@ -192,18 +192,18 @@ def row_functions(model: Any) -> dict[str, Callable[[np.ndarray], Any]]:
     }
 
 
-def polish_pass(components: np.ndarray, X: np.ndarray, threads: int) -> Callable[[], None]:
-    """Return a function that makes one pass of the polish over X, from these components.
+def polish_pass(components: np.ndarray, X: np.ndarray, threads: int) -> Callable[[], np.ndarray]:
+    """Return a function that makes one pass of the polish over X, from these components, and returns the new ones.
 
     It fits, weighs and sums all samples and solves for the basis. (A pass of ``fit`` also iterates the weights three
     times, which takes no look at the data.)
     """
-    C, s, weight, *_ = _core.block_sums(components, X, None, None, 0.0, threads)
-    scatter, noise = C / weight, s / weight
+    scatter = _core.start_scatter(components, X, None, None, threads)
 
-    def run() -> None:
-        C, _, weight, rows, _ = _core.block_sums(components, X, None, scatter, noise, threads)
-        _core.next_basis(components, rows, C / weight)
+    def run() -> np.ndarray:
+        polish = _core.block_polish(components, scatter)
+        polish.update(_core.block_sums(components, X, None, scatter, None, threads))
+        return polish.components
 
     return run
 

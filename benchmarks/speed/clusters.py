@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -12,7 +10,8 @@ import numpy as np
 from benchmarks.framework import core
 from benchmarks.framework.measurement import Run, parts
 from benchmarks.speed import program
-from benchmarks.speed.fits import SEED, least
+from benchmarks.speed.fits import SEED
+from benchmarks.speed.timing import least, two_threads
 from gasg21 import KGASG21
 from gasg21.baselines import LBF, LRR, SSC
 from gasg21.datasets import make_union_of_subspaces
@@ -85,7 +84,7 @@ def threads(run: Run) -> None:
     X, some = union.data, union.data[: m // 5]
     bases = [np.ascontiguousarray(U) for U in union.bases]
     many = core.candidates(some, 20, 3, "farthest", 200, 1)
-    fitted = KGASG21(20, 3, n_ensemble=1, whiten=False, screen=False, random_state=0, n_jobs=1).fit(some)
+    fitted = KGASG21(20, 3, n_ensemble=1, whiten=False, screen=False, random_state=0).fit(some)
     one = {"n_ensemble": 1, "whiten": False, "screen": False}
     works: dict[str, Callable[[int], Any]] = {
         "assign": lambda k: core.assign(bases, X, k)[1],
@@ -93,22 +92,14 @@ def threads(run: Run) -> None:
         "candidates, farthest": lambda k: np.stack(core.candidates(some, 20, 3, "farthest", 200, k)),
         "candidates, density": lambda k: np.stack(core.candidates(some, 20, 3, "density", 60, k)),
         "distances and selection": lambda k: np.array(core.selected(some, many, 3, k)),
-        "transform": lambda k: fitted.set_params(n_jobs=k).transform(X),
-        "fit of one run": lambda k: KGASG21(20, 3, random_state=0, n_jobs=k, **one).fit(some).labels_,
-        "fit of an ensemble": lambda k: KGASG21(20, 3, random_state=0, n_jobs=k, n_ensemble=6).fit(some).labels_,
+        "transform": lambda _: fitted.transform(X),
+        "fit of one run": lambda _: KGASG21(20, 3, random_state=0, **one).fit(some).labels_,
+        "fit of an ensemble": lambda _: KGASG21(20, 3, random_state=0, n_ensemble=6).fit(some).labels_,
     }
     print(
         f"\n{m} samples for assign, residuals and transform, {m // 5} for the others; wall time on one thread over two"
     )
-    for name, work in works.items():
-        times, results = {1: np.inf, 2: np.inf}, {}
-        for _ in range(2 if run.quick else 4):
-            for k in times:
-                seconds, results[k] = least(lambda k=k, work=work: work(k), 1, time.perf_counter)
-                times[k] = min(times[k], seconds)
-        load = f"load {os.getloadavg()[0]:.1f}"
-        run.goals.at_least(f"{name}, {1e3 * times[1]:.1f} ms on one thread", times[1] / times[2], 1.8, " x", load)
-        run.goals.met(f"{name}, two threads", np.array_equal(results[1], results[2], equal_nan=True), "the same bits")
+    two_threads(run, works)
 
 
 def peers(run: Run) -> None:

@@ -4,16 +4,20 @@ import os
 import re
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
 from benchmarks.__main__ import RESULTS, main
 from benchmarks.framework import measurement
 from benchmarks.framework.catalogue import all_experiments, all_measurements, name_of
-from benchmarks.framework.core import n_threads
+from benchmarks.framework.core import n_threads, polish_pass
 from benchmarks.framework.data import MissingData
 from benchmarks.framework.goals import Goals
 from benchmarks.framework.measurement import Run
+from benchmarks.speed import clusters, fits
+from gasg21.datasets import make_low_rank, make_union_of_subspaces
+from gasg21.metrics import subspace_angle
 
 MEASUREMENTS = all_measurements()
 each = pytest.mark.parametrize("module", MEASUREMENTS, ids=name_of)
@@ -155,6 +159,42 @@ def test_help_names_the_parts(capsys):
     text = capsys.readouterr().out
     assert "python -m benchmarks made-up" in text
     assert "second               Show the second thing." in text
+
+
+SMALL = [
+    pytest.param(module, part, id=f"{name_of(module)} {part}")
+    for module in (fits, clusters)
+    for part in module.PARTS
+    if (module, part) != (clusters, "assign")  # it runs a program, which takes minutes to build
+]
+
+
+@pytest.mark.filterwarnings("ignore::gasg21.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(("module", "part"), SMALL)
+def test_the_parts_about_speed_run(module, part, monkeypatch, capsys):
+    def low_rank(m, *sizes, **parameters):
+        return make_low_rank(min(m, 2000), *sizes, **parameters)
+
+    def union(m, *sizes, **parameters):
+        return make_union_of_subspaces(min(m, 400), *sizes, **parameters)
+
+    monkeypatch.setattr(module, "make_low_rank", low_rank, raising=False)
+    monkeypatch.setattr(module, "make_union_of_subspaces", union, raising=False)
+    with measurement.threads_of(module):
+        assert measurement.run_part(part, module.PARTS[part], Run(quick=True))
+    text = capsys.readouterr().out
+    assert text.count("\n") > 1
+    assert "nan" not in text
+    assert not re.search("MISSED.*the same bits", text)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_pass_of_the_polish_comes_near_the_subspace(threads):
+    problem = make_low_rank(500, 40, 3, outlier_fraction=0.3, observed_fraction=0.7, noise=1e-3, random_state=1)
+    off = np.random.default_rng(0).normal(size=(3, 40))
+    start = np.linalg.qr((problem.basis + 0.01 * off).T)[0].T.copy()
+    found = polish_pass(start, problem.data, threads)()
+    assert subspace_angle(found, problem.basis) < 0.1 * subspace_angle(start, problem.basis)
 
 
 def test_without_goals_there_is_no_summary(capsys):
