@@ -172,6 +172,25 @@ TEST_CASE("blocks: the same fits to the bit, and sums that add up to rounding") 
   CHECK(same_bits(alone.sums, expected.sums));
 }
 
+TEST_CASE("many batches: no sample is left out, and the number of threads changes no bit") {
+  const uword n = 70, m = 2200, d = 62;  // 69 batches, more than one start of the threads takes
+  Problem<double> p(n, m, d, 0.3, 0.05, 0.1, 11);
+  const auto U = p.near(0.05);
+  const DenseView<double> data(p.X);
+  const SampleFits<double> fits = weighted_fits(U, data);
+  CoordinateSums<double> expected(n, d);
+  add_samples(U, data, fits, expected, Parallel());
+  for (const uword i : {0u, 40u, 69u}) {
+    const arma::vec plain = plain_sums(p.X, U, fits, i);
+    CHECK(distance<double>(expected.sums.col(i), plain) <= 1e-12 * arma::abs(plain).max());
+  }
+  for (const unsigned threads : {2u, 5u}) {
+    CoordinateSums<double> rows(n, d);
+    add_samples(U, data, fits, rows, Parallel(threads));
+    CHECK(same_bits(rows.sums, expected.sums));
+  }
+}
+
 TEST_CASE("all samples in one block of sums are the sums over all samples, to the bit") {
   Problem<double> p(60, 200, 4, 0.3, 0.3, 0.01, 7);
   const auto U = p.near(0.05);

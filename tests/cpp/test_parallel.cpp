@@ -125,6 +125,50 @@ TEST_CASE("a stop function that returns false changes nothing, and a Parallel ca
   }
 }
 
+TEST_CASE("each link of each chain runs once, after the one before it") {
+  for (const unsigned threads : {1u, 2u, 3u, 8u})
+    for (const uword n_chains : {0u, 1u, 2u, 3u, 7u}) {
+      CAPTURE(threads);
+      CAPTURE(n_chains);
+      constexpr uword length = 200;
+      std::vector<uword> done(n_chains, 0);  // not atomic: no two links of a chain run at once
+      std::atomic<int> wrong{0};
+      Parallel(threads).for_chains(n_chains, length, no_scratch, [&](uword chain, uword link, int&) {
+        // The first chain takes most of the time, so that the others wait for it at the end.
+        if (chain == 0) std::this_thread::sleep_for(std::chrono::microseconds(10));
+        wrong += link != done.at(chain)++;
+      });
+      CHECK(wrong == 0);
+      CHECK(std::all_of(done.begin(), done.end(), [](uword links) { return links == length; }));
+    }
+}
+
+TEST_CASE("one thread runs all chains side by side") {
+  std::vector<uword> order;
+  Parallel(1).for_chains(3, 4, no_scratch,
+                         [&](uword chain, uword link, int&) { order.push_back(3 * link + chain); });
+  for (uword k = 0; k < 12; ++k) CHECK(order.at(k) == k);
+}
+
+TEST_CASE("chains can be stopped, and an error in a link ends them") {
+  for (const unsigned threads : {1u, 3u}) {
+    std::atomic<int> calls{0}, ran{0};
+    const Parallel stopping(threads, [&] { return ++calls == 3; });
+    CHECK_THROWS_AS(stopping.for_chains(3, 10'000, no_scratch,
+                                        [&](uword, uword, int&) {
+                                          std::this_thread::sleep_for(std::chrono::microseconds(50));
+                                          ++ran;
+                                        }),
+                    gasg21::Stopped);
+    CHECK(ran < 15'000);
+    CHECK(failure([&] {
+            Parallel(threads).for_chains(3, 100, no_scratch, [&](uword chain, uword link, int&) {
+              if (chain == 1 && link == 5) throw std::runtime_error("link 5");
+            });
+          }) == "link 5");
+  }
+}
+
 TEST_CASE("an exception in a worker thread reaches the caller unchanged") {
   const auto caller = std::this_thread::get_id();
   for (const unsigned threads : {2u, 5u}) {

@@ -67,22 +67,6 @@ bool stores_few(const AnySample<T>& x, uword n) {
   return std::visit([&](const auto& sample) { return stores_few(sample, n); }, x);
 }
 
-/// Prefetches entries of a sample. The pieces are too short for the hardware prefetcher.
-template <class T>
-void fetch(const DenseSample<T>& x, uword from, uword to) {
-#if defined(__GNUC__)
-  for (uword i = from; i < to; i += kernels::block_rows<T>) __builtin_prefetch(x.values + i);
-#else
-  (void)x, (void)from, (void)to;
-#endif
-}
-template <class T, class Index>
-void fetch(const SparseSample<T, Index>&, uword, uword) {}
-template <class T>
-void fetch(const AnySample<T>& x, uword from, uword to) {
-  std::visit([&](const auto& sample) { fetch(sample, from, to); }, x);
-}
-
 /// The sums of some coordinates over one group of samples at a time. First `take` records which
 /// samples observe which coordinate; then `add_to` sums each coordinate in registers. Samples of
 /// which nothing is observed there are left out, so that all layouts of the data have the same
@@ -211,21 +195,25 @@ void add_samples(const arma::Mat<T>& U, const Data& data, const SampleFits<T>& f
   const uword batch = std::max<uword>(4'000'000 / (tile * d * (d + 1)), 32);
   const arma::Mat<T> Ut = U.t();
   const uword n_tiles = (n + tile - 1) / tile, n_batches = (data.n_cols + batch - 1) / batch;
-  // One batch of samples after the other, so that a memory map is read once, from front to back.
-  for (uword b = 0; b < n_batches; ++b)
-    parallel.for_all(
-        n_tiles, [&] { return detail::CoordinateTile<T>(U, Ut, tile); },
-        [&](uword t, detail::CoordinateTile<T>& sums) {
-          const uword from = t * tile, to = std::min(n, from + tile);
-          for (uword j = b * batch; j < std::min(data.n_cols, (b + 1) * batch); ++j) {
-            const auto sample = data.sample(j);
-            if (fits.omega[j] == 0 || !touches(sample, from, to)) continue;
-            if (j + 2 < data.n_cols) detail::fetch(data.sample(j + 2), from, to);
-            sums.take(sample, fits, j, from, to);
-            if (sums.full()) sums.add_to(rows, from, to);
-          }
-          sums.add_to(rows, from, to);
-        });
+  const auto add_batch = [&](uword t, uword b, detail::CoordinateTile<T>& sums) {
+    const uword from = t * tile, to = std::min(n, from + tile);
+    for (uword j = b * batch; j < std::min(data.n_cols, (b + 1) * batch); ++j) {
+      const auto sample = data.sample(j);
+      if (fits.omega[j] == 0 || !touches(sample, from, to)) continue;
+      if (j + 2 < data.n_cols) detail::fetch(data.sample(j + 2), from, to);
+      sums.take(sample, fits, j, from, to);
+      if (sums.full()) sums.add_to(rows, from, to);
+    }
+    sums.add_to(rows, from, to);
+  };
+  // All tiles go through the batches side by side, so that a memory map is read once, from front to
+  // back. A stop waits for at most so many batches.
+  constexpr uword at_once = 64;
+  for (uword begin = 0; begin < n_batches; begin += at_once)
+    parallel.for_chains(
+        n_tiles, std::min(at_once, n_batches - begin),
+        [&] { return detail::CoordinateTile<T>(U, Ut, tile); },
+        [&](uword t, uword b, detail::CoordinateTile<T>& sums) { add_batch(t, begin + b, sums); });
 }
 
 /// Transforms C from the coordinates of `before` to those of U.

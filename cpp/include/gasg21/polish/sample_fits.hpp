@@ -56,12 +56,34 @@ struct SampleFits {
   }
 };
 
+namespace detail {
+
+/// Prefetches entries of a sample. A piece of a sample, or a short one, ends before the
+/// hardware prefetcher has started.
+template <class T>
+void fetch(const DenseSample<T>& x, uword from, uword to) {
+#if defined(__GNUC__)
+  for (uword i = from; i < to; i += kernels::block_rows<T>) __builtin_prefetch(x.values + i);
+#else
+  (void)x, (void)from, (void)to;
+#endif
+}
+template <class T, class Index>
+void fetch(const SparseSample<T, Index>&, uword, uword) {}
+template <class T>
+void fetch(const AnySample<T>& x, uword from, uword to) {
+  std::visit([&](const auto& sample) { fetch(sample, from, to); }, x);
+}
+
+}  // namespace detail
+
 /// Fits all samples to U. Throws Stopped if it is stopped.
 template <class T, class Data>
 void fit_samples(const arma::Mat<T>& U, const Data& data, SampleFits<T>& fits,
                  const Parallel& parallel) {
   const uword n = U.n_rows, d = U.n_cols;
   const uword chunk = std::clamp<uword>(1'000'000 / (n * d), 1, 64);
+  const uword ahead = std::min<uword>(n, 1024);  // the rest of a longer sample follows by itself
   struct Scratch {
     Observation<T> x;
     FixedFit<T> fit;
@@ -69,6 +91,7 @@ void fit_samples(const arma::Mat<T>& U, const Data& data, SampleFits<T>& fits,
   const auto fit_one = [&](uword j, Scratch& scratch) {
     auto& [x, fit] = scratch;
     const auto sample = data.sample(j);
+    if (j + 1 < data.n_cols) detail::fetch(data.sample(j + 1), 0, ahead);
     fits.count[j] = 0;
     require(is_sorted(sample), "the rows of sample ", j,
             " must rise: the polish reads them in parts");

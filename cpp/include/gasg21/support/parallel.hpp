@@ -6,6 +6,7 @@
 #include <atomic>
 #include <exception>
 #include <functional>
+#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -24,6 +25,52 @@ struct Stopped : std::exception {
 inline unsigned worthwhile(unsigned n_threads, double work) {
   return unsigned(std::min(double(n_threads), 1 + work / 1e6));
 }
+
+/// Hands out the links of some chains. Those of one chain run one after the other, so they may write
+/// to the same memory.
+class Chains {
+ public:
+  Chains(uword count, uword length) : next_(count, 0), busy_(count, false), length_(length) {}
+
+  /// Runs work(chain, link) for the next link of the free chain that is furthest behind. If no
+  /// chain is free, one of the threads that are at work takes over the link.
+  template <class Work>
+  void run_one(Work&& work) {
+    for (uword chain = take(); chain < next_.size();) {
+      work(chain, next_[chain]);
+      if (!goes_on(chain)) return;
+    }
+  }
+
+ private:
+  /// A free chain, or their number.
+  uword take() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    uword best = next_.size(), least = length_;
+    for (uword chain = 0; chain < next_.size(); ++chain)
+      if (!busy_[chain] && next_[chain] < least) least = next_[best = chain];
+    if (best < next_.size())
+      busy_[best] = true;
+    else
+      ++taken_over_;
+    return best;
+  }
+  /// Ends a link. Returns whether the thread has to run the next one, too.
+  bool goes_on(uword chain) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const bool more = ++next_[chain] < length_ && taken_over_ > 0;
+    if (more)
+      --taken_over_;
+    else
+      busy_[chain] = false;
+    return more;
+  }
+
+  std::mutex mutex_;
+  std::vector<uword> next_;  // per chain: the link to run next
+  std::vector<bool> busy_;
+  uword length_, taken_over_ = 0;
+};
 
 /// Runs tasks on up to `n_threads` threads, one of which is the calling thread.
 class Parallel {
@@ -73,6 +120,18 @@ class Parallel {
   void for_all(uword n_tasks, MakeScratch&& make_scratch, Work&& work) const {
     if (!for_each(n_tasks, std::forward<MakeScratch>(make_scratch), std::forward<Work>(work)))
       throw Stopped{};
+  }
+
+  /// Runs work(chain, link, scratch) for each link of each chain, those of one chain one after the
+  /// other. There is no wait between the links of different chains. Throws Stopped as for_all.
+  template <class MakeScratch, class Work>
+  void for_chains(uword n_chains, uword length, MakeScratch&& make_scratch, Work&& work) const {
+    Chains chains(n_chains, length);
+    const auto n_threads = unsigned(std::min<uword>(n_threads_, n_chains));
+    Parallel(n_threads, stop_).for_all(
+        n_chains * length, std::forward<MakeScratch>(make_scratch), [&](uword, auto& scratch) {
+          chains.run_one([&](uword chain, uword link) { work(chain, link, scratch); });
+        });
   }
 
   unsigned n_threads() const { return n_threads_; }
