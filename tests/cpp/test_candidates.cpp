@@ -97,6 +97,27 @@ TEST_CASE_TEMPLATE("cosines are those of the zero-filled samples, in any part of
   });
 }
 
+TEST_CASE("the density is the mean cosine to the nearest, and the largest values are kept in order") {
+  Random random(5);
+  for (const uword m : {1u, 5u, 16u, 100u, 333u})
+    for (const uword count : {1u, 2u, 5u, 40u}) {
+      if (count > m) continue;
+      arma::vec values = gaussian<double>(m, random), kept(count);
+      if (m > 9) values.subvec(3, 8).fill(values.max());
+      gasg21::keep_largest(values.memptr(), m, count, kept.memptr());
+      const arma::vec sorted = arma::sort(values);
+      CHECK(support::same_bits<double>(kept, sorted.tail(count)));
+    }
+  const arma::mat X = gaussian<double>(12, 70, random);
+  arma::mat cosines = arma::normalise(X).t() * arma::normalise(X);
+  cosines.diag().fill(-2);
+  const arma::vec density = gasg21::densities(all_of(X), 4, Parallel(2));
+  for (uword j = 0; j < 70; ++j) {
+    const arma::vec sorted = arma::sort(cosines.col(j), "descend");
+    CHECK(std::abs(density[j] - arma::mean(sorted.head(4))) < 1e-14);
+  }
+}
+
 TEST_CASE_TEMPLATE("members of a subspace give the subspace, with missing entries too", T, double,
                    float) {
   const Union<T> problem(40, {3}, 12, 0, 0.2, 0, 4);
@@ -134,13 +155,14 @@ TEST_CASE("duplicate points still give a basis of the dimension asked for") {
 TEST_CASE("greedy selection is the literal one, ties go to the first") {
   Random random(6);
   for (int trial = 0; trial < 20; ++trial) {
-    auto candidates = random_candidates(12, 30, random);
+    auto candidates = random_candidates(30, 20, random);
     candidates.residuals[7] = candidates.residuals[3];
+    candidates.residuals[12] = candidates.residuals[25];
     std::vector<uword> literal;
-    for (int k = 0; k < 4; ++k) {
+    for (int k = 0; k < 9; ++k) {
       uword best = 0;
       double least = 1e300;
-      for (uword q = 0; q < 12; ++q) {
+      for (uword q = 0; q < 30; ++q) {
         auto with = literal;
         with.push_back(q);
         if (cost(candidates, with) < least) least = cost(candidates, with), best = q;
@@ -148,7 +170,7 @@ TEST_CASE("greedy selection is the literal one, ties go to the first") {
       literal.push_back(best);
     }
     for (const unsigned threads : {1u, 3u})
-      CHECK(gasg21::greedy_select(candidates, same(4, 2), Parallel(threads)) == literal);
+      CHECK(gasg21::greedy_select(candidates, same(9, 2), Parallel(threads)) == literal);
     auto chosen = literal;
     const uword exchanged = gasg21::swap_select(candidates, chosen, 3, Parallel());
     CHECK((exchanged > 0) == (cost(candidates, chosen) < cost(candidates, literal)));

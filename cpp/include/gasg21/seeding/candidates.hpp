@@ -85,6 +85,27 @@ arma::Mat<T> local_subspace(const SeedSamples<T>& samples, const std::vector<uwo
   return U;
 }
 
+/// The `count` largest of m values, smallest first. Few of many are kept, so nearly all are only
+/// compared, which takes a fraction of the time of std::nth_element. Pre: 1 <= count <= m.
+template <class T>
+void keep_largest(const T* values, uword m, uword count, T* kept) {
+  constexpr uword at_once = 16;
+  std::fill(kept, kept + count, -std::numeric_limits<T>::infinity());
+  const auto insert = [&](T value) {
+    if (!(value > kept[0])) return;
+    uword k = 0;
+    for (; k + 1 < count && kept[k + 1] < value; ++k) kept[k] = kept[k + 1];
+    kept[k] = value;
+  };
+  uword j = 0;
+  for (; j + at_once <= m; j += at_once) {
+    bool any = false;
+    for (uword l = 0; l < at_once; ++l) any |= values[j + l] > kept[0];
+    if (any) std::for_each(values + j, values + j + at_once, insert);
+  }
+  std::for_each(values + j, values + m, insert);
+}
+
 /// The density around each sample: the mean cosine to its `count` nearest neighbours.
 template <class T>
 arma::vec densities(const SeedSamples<T>& samples, uword count, const Parallel& parallel) {
@@ -94,13 +115,12 @@ arma::vec densities(const SeedSamples<T>& samples, uword count, const Parallel& 
   if (count == 0) return density;
   // A chunk of samples meets a block of others that stays in the cache.
   constexpr uword chunk = 16, block = 64;
-  const auto mean_of_nearest = [&](T* cosines, uword j) {
+  const auto mean_of_nearest = [&](T* cosines, uword j, T* nearest) {
     cosines[j] = T(-2);
-    std::nth_element(cosines, cosines + count - 1, cosines + m, std::greater<T>());
-    std::sort(cosines, cosines + count);  // so that the sum does not depend on nth_element
-    return double(std::accumulate(cosines, cosines + count, T(0))) / double(count);
+    keep_largest(cosines, m, count, nearest);
+    return double(std::accumulate(nearest, nearest + count, T(0))) / double(count);
   };
-  parallel.for_all((m + chunk - 1) / chunk, [&] { return std::vector<T>(chunk * m); },
+  parallel.for_all((m + chunk - 1) / chunk, [&] { return std::vector<T>(chunk * m + count); },
                    [&](uword task, std::vector<T>& cosines) {
                      const uword begin = task * chunk, end = std::min(m, begin + chunk);
                      for (uword first = 0; first < m; first += block)
@@ -108,18 +128,20 @@ arma::vec densities(const SeedSamples<T>& samples, uword count, const Parallel& 
                          samples.cosines(j, first, std::min(block, m - first),
                                          cosines.data() + (j - begin) * m + first);
                      for (uword j = begin; j < end; ++j)
-                       density[j] = mean_of_nearest(cosines.data() + (j - begin) * m, j);
+                       density[j] = mean_of_nearest(cosines.data() + (j - begin) * m, j,
+                                                    cosines.data() + chunk * m);
                    });
   return density;
 }
 
-/// Squared residuals r2(j, q) of sample j in candidate q; 1 where they are not determined.
+/// The residuals of the samples in each candidate; 1 where they are not determined.
 template <class T>
-arma::Mat<T> squared_residuals(const SeedSamples<T>& samples,
-                               const std::vector<arma::Mat<T>>& candidates,
-                               const Parallel& parallel) {
+std::vector<arma::Col<T>> residuals_in(const SeedSamples<T>& samples,
+                                       const std::vector<arma::Mat<T>>& candidates,
+                                       const Parallel& parallel) {
   const SubspaceBank<T> bank(candidates);
-  arma::Mat<T> r2(samples.n_cols, candidates.size());
+  std::vector<arma::Col<T>> r(candidates.size());
+  for (auto& column : r) column.set_size(samples.n_cols);  // its pages are touched by the threads
   constexpr uword chunk = 64;
   using Scratch = typename SubspaceBank<T>::Scratch;
   const double work = double(samples.n_rows) * double(samples.n_cols) * double(bank.work());
@@ -128,12 +150,12 @@ arma::Mat<T> squared_residuals(const SeedSamples<T>& samples,
       [&](uword task, Scratch& scratch) {
         const uword end = std::min(samples.n_cols, (task + 1) * chunk);
         for_each_fitted(bank, samples, task * chunk, end, scratch, [&](uword j, uword s) {
-          const std::vector<T>& each = scratch.r2(s);
+          const std::vector<T>& r2 = scratch.r2(s);
           for (uword q = 0; q < candidates.size(); ++q)
-            r2(j, q) = std::isnan(each[q]) ? T(1) : each[q];
+            r[q][j] = std::isnan(r2[q]) ? T(1) : std::sqrt(r2[q]);
         });
       });
-  return r2;
+  return r;
 }
 
 struct SeedingOptions {
@@ -158,8 +180,7 @@ struct Candidates {
     const uword known = residuals.size();
     if (known == bases.size()) return;
     const std::vector<arma::Mat<T>> rest(bases.begin() + std::ptrdiff_t(known), bases.end());
-    const arma::Mat<T> r2 = squared_residuals(samples, rest, parallel);
-    for (uword q = 0; q < rest.size(); ++q) residuals.push_back(arma::sqrt(r2.col(q)));
+    for (auto& r : residuals_in(samples, rest, parallel)) residuals.push_back(std::move(r));
   }
 };
 
@@ -232,7 +253,7 @@ Candidates<T> density_candidates(const SeedSamples<T>& samples, const arma::vec&
   candidates.measure(samples, parallel);
   for (const auto& r : candidates.residuals) residual = arma::min(residual, r);
   const auto fitted = [&](const arma::Mat<T>& U) {
-    return arma::Col<T>(arma::sqrt(squared_residuals(samples, {U}, parallel).col(0)));
+    return residuals_in(samples, {U}, parallel)[0];
   };
   for (uword q = 0; q < options.n_candidates; ++q) {
     const uword seed =

@@ -61,7 +61,10 @@ class Seeder {
   /// Distance of each sample to the nearest of some subspaces.
   arma::Col<T> distances(const std::vector<arma::Mat<T>>& bases, const Parallel& parallel) const {
     require(n_samples() > 0, "no sample can be used");
-    return arma::sqrt(arma::min(squared_residuals(samples_, bases, parallel), 1));
+    arma::Col<T> nearest(n_samples());
+    nearest.fill(arma::Datum<T>::inf);
+    for (const auto& r : residuals_in(samples_, bases, parallel)) nearest = arma::min(nearest, r);
+    return nearest;
   }
 
   /// Replaces subspaces that missed a cluster. Returns which were replaced.

@@ -51,6 +51,46 @@ std::pair<uword, double> best_addition(const Candidates<T>& candidates, const ar
   return {best, cost[best]};
 }
 
+/// By how much each candidate can lower the cost, at most. As the selection grows, no candidate
+/// gains, so most need no second look (Minoux 1978).
+template <class T>
+class Gains {
+ public:
+  /// `nearest` holds the distances to the empty selection.
+  Gains(const Candidates<T>& candidates, const arma::Col<T>& nearest, const Parallel& parallel)
+      : candidates_(candidates), most_(candidates.bases.size()) {
+    const double now = cost_with(nearest, nearest);
+    parallel.for_work(double(most_.size()) * double(nearest.n_elem))
+        .for_all(most_.size(), [] { return 0; },
+                 [&](uword q, int&) {
+                   most_[q] = now - cost_with(nearest, candidates_.residuals[q]);
+                 });
+  }
+
+  /// The candidate of dimension d that lowers the cost most; ties go to the first.
+  uword best(const arma::Col<T>& nearest, uword d) {
+    std::vector<uword> order;
+    for (uword q = 0; q < most_.size(); ++q)
+      if (candidates_.bases[q].n_cols == d) order.push_back(q);
+    require(!order.empty(), "there is no candidate of dimension ", d);
+    std::sort(order.begin(), order.end(), [&](uword a, uword b) { return most_[a] > most_[b]; });
+    const double now = cost_with(nearest, nearest);
+    const double rounding = 1e-9 * double(nearest.n_elem);
+    std::pair<double, uword> least{std::numeric_limits<double>::infinity(), 0};
+    for (const uword q : order) {
+      if (now - most_[q] - rounding > least.first) break;
+      const double cost = cost_with(nearest, candidates_.residuals[q]);
+      most_[q] = now - cost;
+      least = std::min(least, {cost, q});
+    }
+    return least.second;
+  }
+
+ private:
+  const Candidates<T>& candidates_;
+  std::vector<double> most_;
+};
+
 }  // namespace detail
 
 /// Selects one candidate for each dimension, greedily, so that the sum of the distances to the
@@ -65,11 +105,10 @@ std::vector<uword> greedy_select(const Candidates<T>& candidates,
   std::stable_sort(order.begin(), order.end(),
                    [&](uword a, uword b) { return dimensions[a] < dimensions[b]; });
   arma::Col<T> nearest(candidates.residuals[0].n_elem, arma::fill::ones);
+  detail::Gains<T> gains(candidates, nearest, parallel);
   for (const uword k : order) {
-    const auto [q, cost] = detail::best_addition(candidates, nearest, dimensions[k], parallel);
-    require(std::isfinite(cost), "there is no candidate of dimension ", dimensions[k]);
-    chosen[k] = q;
-    nearest = arma::min(nearest, candidates.residuals[q]);
+    chosen[k] = gains.best(nearest, dimensions[k]);
+    nearest = arma::min(nearest, candidates.residuals[chosen[k]]);
   }
   return chosen;
 }
