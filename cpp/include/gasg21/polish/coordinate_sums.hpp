@@ -209,8 +209,9 @@ void add_samples(const arma::Mat<T>& U, const Data& data, const SampleFits<T>& f
   // All tiles go through the batches side by side, so that a memory map is read once, from front to
   // back. A stop waits for at most so many batches.
   constexpr uword at_once = 64;
+  const Parallel threads = parallel.for_work(double(n * d) * double((d + 1) * data.n_cols) / 2);
   for (uword begin = 0; begin < n_batches; begin += at_once)
-    parallel.for_chains(
+    threads.for_chains(
         n_tiles, std::min(at_once, n_batches - begin),
         [&] { return detail::CoordinateTile<T>(U, Ut, tile); },
         [&](uword t, uword b, detail::CoordinateTile<T>& sums) { add_batch(t, begin + b, sums); });
@@ -246,12 +247,13 @@ double update_coordinates(arma::Mat<T>& U, const CoordinateSums<T>& rows, Scatte
         for (uword k = 0; k < here; ++k) moved(i + k, c) += scratch.x(c, k);
     }
   };
-  parallel.for_all((n + chunk - 1) / chunk,
-                   [&] {
-                     return Scratch{arma::Mat<T>(d, at_once),
-                                    Aligned<double>(rows.sums.n_rows * at_once)};
-                   },
-                   solve);
+  parallel.for_work(double(n * d) * double(d * d) / 6)
+      .for_all((n + chunk - 1) / chunk,
+               [&] {
+                 return Scratch{arma::Mat<T>(d, at_once),
+                                Aligned<double>(rows.sums.n_rows * at_once)};
+               },
+               solve);
   if (!orthonormalize(moved)) throw NumericalError("the polish lost the rank of the basis");
   U.swap(moved);
   rotate(scatter, moved, U);

@@ -97,12 +97,13 @@ void fit_samples(const arma::Mat<T>& U, const Data& data, SampleFits<T>& fits,
             " must rise: the polish reads them in parts");
     if (x.read(sample) == Usable::yes && fit.solve(U, x) == Solved::yes) fits.keep(j, x, fit);
   };
-  parallel.for_all((data.n_cols + chunk - 1) / chunk,
-                   [&] { return Scratch{Observation<T>(n), FixedFit<T>(U)}; },
-                   [&](uword task, Scratch& scratch) {
-                     const uword end = std::min(data.n_cols, (task + 1) * chunk);
-                     for (uword j = task * chunk; j < end; ++j) fit_one(j, scratch);
-                   });
+  parallel.for_work(double(n) * double(d) * double(data.n_cols))
+      .for_all((data.n_cols + chunk - 1) / chunk,
+               [&] { return Scratch{Observation<T>(n), FixedFit<T>(U)}; },
+               [&](uword task, Scratch& scratch) {
+                 const uword end = std::min(data.n_cols, (task + 1) * chunk);
+                 for (uword j = task * chunk; j < end; ++j) fit_one(j, scratch);
+               });
 }
 
 /// sum_j weight_j w_j w_j' for the columns w_j of W.
