@@ -113,8 +113,9 @@ arma::vec densities(const SeedSamples<T>& samples, uword count, const Parallel& 
   count = std::min(count, m - 1);
   arma::vec density(m, arma::fill::ones);
   if (count == 0) return density;
-  // A chunk of samples meets a block of others that stays in the cache.
-  constexpr uword chunk = 16, block = 64;
+  // A chunk of samples meets a block of others that stays in the first-level cache.
+  constexpr uword chunk = 16, cached = 30'000;
+  const uword block = std::clamp<uword>(cached / (samples.n_rows * sizeof(T)) / 4 * 4, 4, 64);
   const auto mean_of_nearest = [&](T* cosines, uword j, T* nearest) {
     cosines[j] = T(-2);
     keep_largest(cosines, m, count, nearest);
