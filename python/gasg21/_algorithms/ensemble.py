@@ -19,7 +19,7 @@ from gasg21._algorithms.spectral import Factored, spectral_labels
 from gasg21._data.samples import Array, Samples
 from gasg21._support.progress import Progress
 
-_JOINED = 5000  # at most so many samples are joined, by a matrix of this size squared; the others follow
+_JOINED = 5000  # at most so many samples are joined, at worst by a matrix of this size squared; the others follow
 # A run whose cost is this share above the least counts 1/e: it has missed something.
 _WORSE = 0.05
 # Passes of each run. The runs are neither scaled nor polished, which would make them alike: an ensemble needs
@@ -60,7 +60,7 @@ def join_runs(
         return found
     joined = some_of(joined, _JOINED, plan.seed)
     affinity, _ = co_association([each[joined] for each in residuals], better_half(residuals))
-    labels = spectral_labels(affinity, len(plan.dimensions), plan.seed, n_init=15)
+    labels = spectral_labels(affinity, len(plan.dimensions), plan.seed, n_init=15, exact=False)
     members = [joined[labels == k] for k in range(len(plan.dimensions))]
     refit(found, plan, [samples.dense(rows) for rows in members])
     return found

@@ -51,7 +51,7 @@ class KGASG21(SavedUnion):
     n_ensemble : int or "auto"
         Number of runs from different seeds (the paper's stream, 10 passes). The better half is joined by
         co-association and spectral clustering, then each cluster is fitted again with scaling and polish. At most
-        5000 samples are joined, by a matrix of that size. "auto" is one run, or what a consensus needs.
+        5000 samples are joined. "auto" is one run, or what a consensus needs.
     whiten : bool or "auto"
         Work in the leading principal coordinates, divided by the square root of their singular values; outliers are
         left out and missing entries filled in first. For real, ill-conditioned data whose clusters together have a
