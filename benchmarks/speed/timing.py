@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from collections.abc import Callable
@@ -26,11 +27,15 @@ def least(work: Callable[[], Any], repeats: int, clock: Callable[[], float] = ti
 def two_threads(run: Run, works: dict[str, Callable[[int], Any]], goal: float | None = 1.8) -> None:
     """Compare the wall time of each work with one and with two threads, interleaved, and its results.
 
-    A work gets the number of threads and returns an array; an estimator in it whose ``n_jobs`` is None follows.
+    A work gets the number of threads and returns an array; an estimator in it whose ``n_jobs`` is None follows. Short
+    works are repeated more often: a single interruption of one of the two threads spoils a round.
     """
+    rounds, seconds_at_least = (2, 0.1) if run.quick else (4, 1.0)
     for name, work in works.items():
-        times, results = {1: np.inf, 2: np.inf}, {}
-        for _ in range(2 if run.quick else 4):
+        times, results, begun = {1: np.inf, 2: np.inf}, {}, time.perf_counter()
+        for round_ in itertools.count():
+            if round_ >= rounds and time.perf_counter() - begun > seconds_at_least:
+                break
             for k in times:
                 with mock.patch.dict(os.environ, OMP_NUM_THREADS=str(k)):
                     seconds, results[k] = least(lambda k=k, work=work: work(k), 1, time.perf_counter)
