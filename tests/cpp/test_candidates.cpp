@@ -97,7 +97,8 @@ TEST_CASE_TEMPLATE("cosines are those of the zero-filled samples, in any part of
   });
 }
 
-TEST_CASE("the density is the mean cosine to the nearest, and the largest values are kept in order") {
+TEST_CASE(
+    "the density is the mean cosine to the nearest, and the largest values are kept in order") {
   Random random(5);
   for (const uword m : {1u, 5u, 16u, 100u, 333u})
     for (const uword count : {1u, 2u, 5u, 40u}) {

@@ -133,11 +133,14 @@ TEST_CASE("each link of each chain runs once, after the one before it") {
       constexpr uword length = 200;
       std::vector<uword> done(n_chains, 0);  // not atomic: no two links of a chain run at once
       std::atomic<int> wrong{0};
-      Parallel(threads).for_chains(n_chains, length, no_scratch, [&](uword chain, uword link, int&) {
-        // The first chain takes most of the time, so that the others wait for it at the end.
-        if (chain == 0) std::this_thread::sleep_for(std::chrono::microseconds(10));
-        wrong += link != done.at(chain)++;
-      });
+      Parallel(threads).for_chains(n_chains, length, no_scratch,
+                                   [&](uword chain, uword link, int&) {
+                                     // The first chain takes most of the time, so that the others
+                                     // wait for it at the end.
+                                     if (chain == 0)
+                                       std::this_thread::sleep_for(std::chrono::microseconds(10));
+                                     wrong += link != done.at(chain)++;
+                                   });
       CHECK(wrong == 0);
       CHECK(std::all_of(done.begin(), done.end(), [](uword links) { return links == length; }));
     }
@@ -154,12 +157,13 @@ TEST_CASE("chains can be stopped, and an error in a link ends them") {
   for (const unsigned threads : {1u, 3u}) {
     std::atomic<int> calls{0}, ran{0};
     const Parallel stopping(threads, [&] { return ++calls == 3; });
-    CHECK_THROWS_AS(stopping.for_chains(3, 10'000, no_scratch,
-                                        [&](uword, uword, int&) {
-                                          std::this_thread::sleep_for(std::chrono::microseconds(50));
-                                          ++ran;
-                                        }),
-                    gasg21::Stopped);
+    CHECK_THROWS_AS(
+        stopping.for_chains(3, 10'000, no_scratch,
+                            [&](uword, uword, int&) {
+                              std::this_thread::sleep_for(std::chrono::microseconds(50));
+                              ++ran;
+                            }),
+        gasg21::Stopped);
     CHECK(ran < 15'000);
     CHECK(failure([&] {
             Parallel(threads).for_chains(3, 100, no_scratch, [&](uword chain, uword link, int&) {

@@ -61,10 +61,9 @@ class Gains {
       : candidates_(candidates), most_(candidates.bases.size()) {
     const double now = cost_with(nearest, nearest);
     parallel.for_work(double(most_.size()) * double(nearest.n_elem))
-        .for_all(most_.size(), [] { return 0; },
-                 [&](uword q, int&) {
-                   most_[q] = now - cost_with(nearest, candidates_.residuals[q]);
-                 });
+        .for_all(
+            most_.size(), [] { return 0; },
+            [&](uword q, int&) { most_[q] = now - cost_with(nearest, candidates_.residuals[q]); });
   }
 
   /// The candidate of dimension d that lowers the cost most; ties go to the first.

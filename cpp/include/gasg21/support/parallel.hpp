@@ -26,8 +26,8 @@ inline unsigned worthwhile(unsigned n_threads, double work) {
   return unsigned(std::min(double(n_threads), 1 + work / 1e6));
 }
 
-/// Hands out the links of some chains. Those of one chain run one after the other, so they may write
-/// to the same memory.
+/// Hands out the links of some chains. Those of one chain run one after the other, so they may
+/// write to the same memory.
 class Chains {
  public:
   Chains(uword count, uword length) : next_(count, 0), busy_(count, false), length_(length) {}
@@ -128,10 +128,11 @@ class Parallel {
   void for_chains(uword n_chains, uword length, MakeScratch&& make_scratch, Work&& work) const {
     Chains chains(n_chains, length);
     const auto n_threads = unsigned(std::min<uword>(n_threads_, n_chains));
-    Parallel(n_threads, stop_).for_all(
-        n_chains * length, std::forward<MakeScratch>(make_scratch), [&](uword, auto& scratch) {
-          chains.run_one([&](uword chain, uword link) { work(chain, link, scratch); });
-        });
+    Parallel(n_threads, stop_)
+        .for_all(n_chains * length, std::forward<MakeScratch>(make_scratch),
+                 [&](uword, auto& scratch) {
+                   chains.run_one([&](uword chain, uword link) { work(chain, link, scratch); });
+                 });
   }
 
   unsigned n_threads() const { return n_threads_; }
