@@ -18,22 +18,24 @@ struct Assignment {
   arma::Col<T> residuals;  // of the unit-norm samples; 0 for a zero sample, NaN = undetermined
 };
 
-/// Reads and fits the samples begin, begin + 1, ..., end - 1, several at a time. Calls
-/// use(sample, its number in the scratch) for each.
+namespace detail {
+
+/// Reads and fits the samples begin, begin + 1, ..., end - 1, several at a time.
 template <class T, class Data, class Use>
-void for_each_fitted(const SubspaceBank<T>& bank, const Data& data, uword begin, uword end,
-                     typename SubspaceBank<T>::Scratch& scratch, Use&& use) {
+void fit_some(const SubspaceBank<T>& bank, const Data& data, uword begin, uword end,
+              typename SubspaceBank<T>::Scratch& scratch, Use& use) {
   for (uword first = begin; first < end; first += scratch.n_samples()) {
-    const uword here = std::min(scratch.n_samples(), end - first);
+    const uword here = std::min(scratch.n_samples(), end - first), next = first + here;
     for (uword s = 0; s < here; ++s) scratch.read(data.sample(first + s), s);
-    const uword next = first + here;
     bank.fit_all(scratch, here, next < data.n_cols ? dense_values(data.sample(next)) : nullptr);
-    for (uword s = 0; s < here; ++s) use(first + s, s);
+    for (uword s = 0; s < here; ++s) use(first + s, scratch, s);
   }
 }
 
-/// The same for all samples, on several threads: use(sample, scratch, its number there). Throws
-/// Stopped if it was interrupted.
+}  // namespace detail
+
+/// Reads and fits all samples. Calls use(sample, scratch, its number there) for each, on several
+/// threads. Throws Stopped if it was interrupted.
 template <class T, class Data, class Use>
 void for_all_fitted(const SubspaceBank<T>& bank, const Data& data, const Parallel& parallel,
                     Use&& use) {
@@ -44,8 +46,7 @@ void for_all_fitted(const SubspaceBank<T>& bank, const Data& data, const Paralle
                    [&] { return Scratch(bank, bank.samples_at_once()); },
                    [&](uword task, Scratch& scratch) {
                      const uword end = std::min(data.n_cols, (task + 1) * chunk);
-                     for_each_fitted(bank, data, task * chunk, end, scratch,
-                                     [&](uword j, uword s) { use(j, scratch, s); });
+                     detail::fit_some(bank, data, task * chunk, end, scratch, use);
                    });
 }
 

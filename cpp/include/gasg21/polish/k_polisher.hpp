@@ -43,10 +43,10 @@ class KPolisher {
   /// stays. Throws Stopped if it is stopped; the subspaces stay usable.
   template <class Data>
   void round(const Data& data, const KPolishOptions& options, const Parallel& parallel) {
-    const Assignment<T> all = assign(SubspaceBank<T>(bases_), data, parallel);
+    const arma::uvec labels = assign_labels(SubspaceBank<T>(bases_), data, parallel);
     std::vector<std::vector<uword>> members(size());
     for (uword j = 0; j < data.n_cols; ++j)
-      if (all.labels[j] < size()) members[all.labels[j]].push_back(j);
+      if (labels[j] < size()) members[labels[j]].push_back(j);
     parallel.for_all(
         size(), [] { return 0; },
         [&](uword k, int&) {

@@ -143,19 +143,13 @@ std::vector<arma::Col<T>> residuals_in(const SeedSamples<T>& samples,
   const SubspaceBank<T> bank(candidates);
   std::vector<arma::Col<T>> r(candidates.size());
   for (auto& column : r) column.set_size(samples.n_cols);  // its pages are touched by the threads
-  constexpr uword chunk = 64;
-  using Scratch = typename SubspaceBank<T>::Scratch;
   const double work = double(samples.n_rows) * double(samples.n_cols) * double(bank.work());
-  parallel.for_work(work).for_all(
-      (samples.n_cols + chunk - 1) / chunk, [&] { return Scratch(bank, bank.samples_at_once()); },
-      [&](uword task, Scratch& scratch) {
-        const uword end = std::min(samples.n_cols, (task + 1) * chunk);
-        for_each_fitted(bank, samples, task * chunk, end, scratch, [&](uword j, uword s) {
-          const std::vector<T>& r2 = scratch.r2(s);
-          for (uword q = 0; q < candidates.size(); ++q)
-            r[q][j] = std::isnan(r2[q]) ? T(1) : std::sqrt(r2[q]);
-        });
-      });
+  for_all_fitted(bank, samples, parallel.for_work(work),
+                 [&](uword j, const auto& scratch, uword s) {
+                   const std::vector<T>& r2 = scratch.r2(s);
+                   for (uword q = 0; q < r.size(); ++q)
+                     r[q][j] = std::isnan(r2[q]) ? T(1) : std::sqrt(r2[q]);
+                 });
   return r;
 }
 
