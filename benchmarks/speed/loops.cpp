@@ -91,47 +91,59 @@ template <class T>
   store(squares, sums[0] + sums[1]);
 }
 
-template <class T, std::size_t D, bool Moves>
-[[gnu::noinline]] void step(T* U, std::size_t n, const T* zv, T* r, const T* x, const T* next, T* b,
-                            T* moved) {
+/// `step` for two registers of rows from U on. Also writes U and r to `moved`, unless null, as
+/// columns of 32 registers.
+template <class T, std::size_t D>
+[[gnu::always_inline]] inline void step_rows(T* U, const T* zv, T* r, const T* x, T* moved,
+                                             Vector<T> (&sums)[D]) {
   using V = Vector<T>;
+  constexpr std::size_t L = lanes<T>, apart = 32 * L;
+  V Uz[2] = {};
+#pragma GCC unroll 16
+  for (std::size_t c = 0; c < D; ++c) {
+    const V z = V{} + zv[c];
+    Uz[0] += load(U + c * L) * z;
+    Uz[1] += load(U + (D + c) * L) * z;
+  }
+  const V shift[2] = {load(r) - Uz[0], load(r + L) - Uz[1]};
+  const V entries[2] = {load(x), load(x + L)};
+  store(r, shift[0]);
+  store(r + L, shift[1]);
+  asm("" : "+r"(U), "+r"(zv));  // or the compiler keeps them in registers, and spills the sums
+#pragma GCC unroll 16
+  for (std::size_t c = 0; c < D; ++c) {
+    const V v = V{} + zv[D + c];
+#pragma GCC unroll 2
+    for (std::size_t k = 0; k < 2; ++k) {
+      const V u = load(U + (k * D + c) * L) + shift[k] * v;
+      store(U + (k * D + c) * L, u);
+      sums[c] += u * entries[k];
+      if (moved) store(moved + c * apart + k * L, u);
+    }
+  }
+  if (moved) store(moved + D * apart, shift[0]), store(moved + D * apart + L, shift[1]);
+}
+
+template <class T, std::size_t D>
+[[gnu::noinline]] void step(T* U, std::size_t n, const T* zv, T* r, const T* x, const T* next, T* b,
+                            T* moved, unsigned tenths) {
   constexpr std::size_t L = lanes<T>;
-  V sums[D] = {};
+  Vector<T> sums[D] = {};
+  std::size_t at = 0;
+  unsigned turn = 0;
   for (std::size_t i = 0; i < n; i += 2 * L, U += 2 * D * L) {
     for (std::size_t line = 0; line < 2 * L; line += 64 / sizeof(T))
       __builtin_prefetch(next + i + line, 0, 2);
-    V Uz[2] = {};
-#pragma GCC unroll 16
-    for (std::size_t c = 0; c < D; ++c) {
-      const V z = V{} + zv[c];
-      Uz[0] += load(U + c * L) * z;
-      Uz[1] += load(U + (D + c) * L) * z;
+    if (turn < tenths) {
+      step_rows<T, D>(U, zv, r + i, x + i, moved + at, sums);
+      at = (at + 2 * L) % (32 * L);
+    } else {
+      step_rows<T, D>(U, zv, r + i, x + i, nullptr, sums);
     }
-    const V shift[2] = {load(r + i) - Uz[0], load(r + i + L) - Uz[1]};
-    const V entries[2] = {load(x + i), load(x + i + L)};
-    store(r + i, shift[0]);
-    store(r + i + L, shift[1]);
-    asm("" : "+r"(U), "+r"(zv));  // or the compiler keeps them in registers, and spills the sums
-#pragma GCC unroll 16
-    for (std::size_t c = 0; c < D; ++c) {
-      const V v = V{} + zv[D + c];
-#pragma GCC unroll 2
-      for (std::size_t k = 0; k < 2; ++k) {
-        const V u = load(U + (k * D + c) * L) + shift[k] * v;
-        store(U + (k * D + c) * L, u);
-        sums[c] += u * entries[k];
-        if (Moves && k == 0) store(moved + i % (32 * L) / 2 + 16 * c * L, u);
-      }
-    }
-    if (Moves) store(moved + i % (32 * L) / 2 + 16 * D * L, shift[0]);
+    turn = turn < 9 ? turn + 1 : 0;
   }
 #pragma GCC unroll 16
   for (std::size_t c = 0; c < D; ++c) store(b + c * L, sums[c]);
-}
-template <class T, std::size_t D>
-void step_of(T* U, std::size_t n, const T* zv, T* r, const T* x, const T* next, T* b, T* moved) {
-  moved ? step<T, D, true>(U, n, zv, r, x, next, b, moved)
-        : step<T, D, false>(U, n, zv, r, x, next, b, moved);
 }
 
 template <class T, std::size_t D>
@@ -159,7 +171,7 @@ template <class T, std::size_t D>
 }
 
 template <class T, std::size_t D>
-constexpr Passes<T> passes{copy<T>, step_of<T, D>, residual<T, D>};
+constexpr Passes<T> passes{copy<T>, step<T, D>, residual<T, D>};
 template <class T>
 const Passes<T>* passes_of(std::size_t d) {
   return d == 5 ? &passes<T, 5> : d == 9 ? &passes<T, 9> : d == 10 ? &passes<T, 10> : nullptr;

@@ -14,10 +14,11 @@ template <class T>
 struct Passes {
   /// to = x, and the sum of the squares.
   void (*copy)(const T* x, std::size_t n, T* to, T* squares);
-  /// Reads x and r, writes r; U += (r - U z) v'; sums b = U'x; prefetches `next`. Writes each
-  /// second block of U and r to `moved`, where two registers of rows are compacted to one, unless
-  /// null.
-  void (*step)(T* U, std::size_t n, const T* zv, T* r, const T* x, const T* next, T* b, T* moved);
+  /// Reads x and r, writes r; U += (r - U z) v'; sums b = U'x; prefetches `next`. Writes the given
+  /// tenths of U and r to `moved` as well, where rows are compacted; it holds 32 registers of each
+  /// column.
+  void (*step)(T* U, std::size_t n, const T* zv, T* r, const T* x, const T* next, T* b, T* moved,
+               unsigned tenths);
   /// r = x - U w, sums q = U'r.
   void (*residual)(const T* U, std::size_t n, const T* w, const T* x, T* r, T* q);
 };

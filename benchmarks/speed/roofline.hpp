@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <gasg21/support/aligned.hpp>
 #include <limits>
 #include <string>
@@ -101,14 +102,15 @@ struct Roofline {
     const arma::Mat<T>& X = task.data<T>();
     const uword d = p.d(), lanes = 64 / sizeof(T), n = p.n() / (2 * lanes) * 2 * lanes;
     gasg21::Aligned<T> U(n * d, T(0)), zv(2 * d, T(1e-3)), r(n, T(1)), x(n), sums(d * lanes),
-        moved(16 * (d + 1) * lanes);
-    T* const to = p.observed < double(p.n()) ? moved.data() : nullptr;
+        moved(32 * (d + 1) * lanes);
+    const double observed = p.observed / double(p.n());
+    const auto tenths = unsigned(std::lround(10 * std::min(observed, 1 - observed)));
     const uword updates = std::min<uword>(p.order.n_elem - 1, std::max<uword>(repeats, 30));
     const double steps = seconds_of([&] {
       for (uword k = 0; k < updates; ++k) {
         passes.copy(X.colptr(p.order[k]), n, x.data(), sums.data());
         passes.step(U.data(), n, zv.data(), r.data(), x.data(), X.colptr(p.order[k + 1]),
-                    sums.data(), to);
+                    sums.data(), moved.data(), tenths);
       }
     });
     step = std::min(step, steps / double(updates));
