@@ -213,6 +213,19 @@ TEST_CASE("samples that cannot be used do not help to span, and do not hinder") 
   CHECK_FALSE(spans(p.truth, DenseView<double>(X.memptr(), 40, 7, 40)));
 }
 
+TEST_CASE("weights whose squares underflow do not help to span, and do not hinder") {
+  gasg21::Fitted fits{5, arma::mat(2, 8, arma::fill::ones), arma::vec(8, arma::fill::zeros),
+                      arma::vec(8), arma::vec(8, arma::fill::ones)};
+  fits.count.fill(5);
+  CHECK_FALSE(gasg21::spans(fits));
+  for (const double tiny : {1e-200, 1e-160, 1e-155}) {
+    fits.W.col(3) = arma::vec{0, tiny};
+    CHECK_FALSE(gasg21::spans(fits));
+  }
+  fits.W.col(5) = arma::vec{0, 1e-150};
+  CHECK(gasg21::spans(fits));
+}
+
 TEST_CASE("the observed entries per sample are counted") {
   for (const uword m : {50u, 1500u, 5000u}) {
     CAPTURE(m);

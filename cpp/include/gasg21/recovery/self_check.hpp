@@ -265,7 +265,8 @@ inline bool spans(const Fitted& fits) {
   uword count = 0;
   for (uword j = 0; j < fits.size(); ++j) {
     const double square = kernels::short_dot(fits.W.colptr(j), fits.W.colptr(j), d);
-    if (!tells(fits, j) || !(square > 0)) continue;
+    const bool can_invert = square >= std::numeric_limits<double>::min();  // 1 / square is finite
+    if (!tells(fits, j) || !can_invert) continue;
     weight[j] = 1 / square;
     ++count;
   }
