@@ -13,10 +13,24 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gasg21 import GASG21, _core
+from gasg21 import GASG21, GRASTA, GROUSE, KGASG21, SubspaceImputer, _core
 from gasg21._data.samples import Samples, check_samples
 from gasg21.datasets import make_low_rank
+from gasg21.exceptions import InvalidInputError
 
+FITS = [
+    GASG21(2),
+    GASG21("auto"),
+    GASG21(2, center=True),
+    GASG21(2, polish=False),
+    GASG21(2, scaling=False, polish=False),
+    GASG21(2, scaling=False, polish=False, max_passes=1),
+    GASG21(2, init="spherical_pca", scaling=False, polish=False),
+    GROUSE(2),
+    GRASTA(2),
+    KGASG21(2, 2),
+    SubspaceImputer(2),
+]
 METHODS = ["transform", "complete", "score_samples", "decision_function", "predict"]
 
 
@@ -102,6 +116,46 @@ def test_dtypes(rng, dtype, computed):
     assert model.components_.tobytes() == expected.components_.tobytes()
     assert model.transform(X).dtype == computed
     assert model.score_samples(X).dtype == computed
+
+
+PLAIN = {
+    "ok": np.ones((5, 4)),
+    "float32": np.ones((5, 4), np.float32),
+    "byte_swapped": np.ones((5, 4), np.dtype(float).newbyteorder()),
+    "subclass": np.ones((5, 4)).view(np.matrix),
+    "infinite": np.where(np.eye(5, 4) > 0, np.inf, 1.0),
+    "no_sample": np.ones((0, 4)),
+    "no_feature": np.ones((5, 0)),
+    "one_dimension": np.ones(4),
+    "three_dimensions": np.ones((2, 5, 4)),
+    "complex": np.ones((5, 4), complex),
+}
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
+@pytest.mark.parametrize("X", PLAIN.values(), ids=PLAIN)
+def test_the_short_way_of_plain_arrays_says_what_validation_says(X, monkeypatch):
+    def outcome():
+        model = GASG21(2)
+        model.feature_names_in_ = np.array(["of", "an", "earlier", "fit"], object)
+        try:
+            samples = check_samples(model, X, reset=True)
+        except (ValueError, TypeError) as error:
+            return type(error), str(error)
+        return samples.data.tobytes(), samples.dtype, samples.data.shape, sorted(vars(model)), model.n_features_in_
+
+    short = outcome()
+    monkeypatch.setattr("gasg21._data.samples._new", lambda *_: None)
+    assert short == outcome()
+
+
+@pytest.mark.parametrize("model", FITS, ids=repr)
+@pytest.mark.parametrize("place", [(0, 0), (59, 8)])
+def test_an_infinite_entry_is_refused_by_every_fit(model, place, rng):
+    X = rng.standard_normal((60, 9))
+    X[place] = -np.inf
+    with pytest.raises(InvalidInputError, match=f"infinity at row {place[0]}, column {place[1]} "):
+        model.fit(X)
 
 
 @pytest.mark.parametrize("X", [np.ones((5, 4), complex), np.full((5, 4), "a"), [["a", "b"], ["c", "d"]]])
