@@ -235,7 +235,7 @@ class SubspaceBank {
   std::vector<std::uint64_t> versions_;  // how often each was written
   uword n_ = 0, d_ = 0;                  // d is the largest dimension
   bool ragged_ = false;                  // some have fewer than d columns
-  Aligned<T> panels_, absent_;           // absent: see SubspaceBankKernels
+  Aligned<T> panels_, absent_;           // absent: see kernels::BankPanel
 };
 
 }  // namespace gasg21

@@ -43,11 +43,10 @@ inline constexpr uword bank_samples = 8;
 template <class T>
 struct BankPanel {
   const T* entries;   // [i][c][l] as above, orthonormal columns
-  uword n_subspaces;  // in the first lanes; what the results hold in the others is undefined
+  uword n_subspaces;  // in the first lanes; the results in the other lanes are undefined
   uword n, d;
-  const T*
-      absent;      // [c][l] is 1 for columns that a subspace does not have, 0 in the panel; or null
-  const T* ahead;  // while it fits several samples, it prefetches n cache lines from here on
+  const T* absent;  // [c][l] is 1 where a subspace lacks column c, which is 0 in entries; or null
+  const T* ahead;   // `fit` of several samples prefetches n cache lines from here on
 };
 
 template <class T>

@@ -71,9 +71,8 @@ inline constexpr uword least_compacted = 32, most_compacted = 48;
 template <class T>
 inline constexpr uword compacted_apart = (most_compacted + 2) * block_rows<T>;
 
-/// Rows of d columns and the direction that AVX-512 compacts before it sums their products: 16 kB,
-/// whole row blocks, and one more for zeros. AVX2 compacts
-/// `compacted_apart` rows.
+/// Rows of d columns and the direction that AVX-512 compacts before it sums their products: whole
+/// row blocks, 16 kB, and one more for zeros. (AVX2 has room for `compacted_apart` rows.)
 template <class T>
 constexpr uword minority_rows(uword d) {
   return (256 / (d + 1) + 1) * block_rows<T>;
