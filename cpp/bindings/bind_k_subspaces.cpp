@@ -63,20 +63,22 @@ void with_bank(const py::list& subspaces, const py::object& samples, const py::o
 template <class T>
 py::tuple assign_in(const py::list& subspaces, const py::object& samples, const py::object& mask,
                     unsigned n_threads) {
+  const uword K = subspaces.size();
   Assignment<T> all;
   with_bank<T>(subspaces, samples, mask, n_threads,
                [&](const auto& bank, const auto&... rest) { all = assign(bank, rest...); });
-  return py::make_tuple(to_labels(all.labels, subspaces.size()), to_column_array(all.residuals));
+  return py::make_tuple(to_labels(all.labels, K), to_column_array(all.residuals));
 }
 
 template <class T>
 py::array assign_labels_in(const py::list& subspaces, const py::object& samples,
                            const py::object& mask, unsigned n_threads) {
+  const uword K = subspaces.size();
   arma::uvec labels;
   with_bank<T>(subspaces, samples, mask, n_threads, [&](const auto& bank, const auto&... rest) {
     labels = assign_labels(bank, rest...);
   });
-  return to_labels(labels, subspaces.size());
+  return to_labels(labels, K);
 }
 
 /// Residuals (m, K) to full precision: 0 for a sample of zeros, NaN where not determined.
