@@ -62,7 +62,7 @@ arma::uvec assign_labels(const SubspaceBank<T>& bank, const Data& data,
   return labels;
 }
 
-/// The same with the residuals, which take longer than the labels of complete samples.
+/// The same with the residuals, in half as much time again.
 template <class T, class Data>
 Assignment<T> assign(const SubspaceBank<T>& bank, const Data& data,
                      const Parallel& parallel = Parallel()) {
