@@ -39,7 +39,7 @@ py::dict recover_union_in(const py::object& samples, const py::object& mask, uwo
   using Core = typename PyKSubspaces<T>::Core;
   const AnyView<T> view = as_view<T>(samples, mask, n);
   Watch watch(std::move(progress), double(n * call.dimensions.size()));
-  UnionRecoverer<Core> fit(call.dimensions, call.rule, call.stream_rule, call.metric, call.options);
+  UnionRun<Core> fit(call.dimensions, call.rule, call.stream_rule, call.metric, call.options);
   try {
     auto given = copy_bases<T>(call.given);
     const py::gil_scoped_release nogil;

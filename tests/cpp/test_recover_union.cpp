@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <gasg21/recover.hpp>
 #include <gasg21/recover_union.hpp>
 #include <vector>
 
@@ -22,7 +23,7 @@ using gasg21::Stage;
 using gasg21::Status;
 using gasg21::StepReport;
 using gasg21::UnionOptions;
-using gasg21::UnionRecoverer;
+using gasg21::UnionRun;
 using gasg21::UnionRecovery;
 using gasg21::Unobserved;
 using support::gaussian;
@@ -34,7 +35,7 @@ using support::uword;
 
 namespace {
 
-using Fit = UnionRecoverer<KSubspaces<double>>;
+using Fit = UnionRun<KSubspaces<double>>;
 
 /// Three planes in R^40, 80 samples each, 80 outliers, 30 % missing.
 Union<double> planes(std::uint64_t seed, double noise = 0) {

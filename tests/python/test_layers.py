@@ -29,9 +29,10 @@ CPP_LAYERS = [
     {"seeding"},
     {"stream"},
     {"step_size", "loss", "metric", "tracker", "k_subspaces"},
+    {"recovery"},
+    {"union"},
     {"saving"},
     {"model_file"},
-    {"recovery"},
     {"recover", "recover_union"},
     {"gasg21"},
 ]
@@ -75,6 +76,7 @@ TESTED_ELSEWHERE = {
     "recovery/options": ("test_recover", "structs: how a fit is to go"),
     "recovery/recoverer": ("test_recover", "the class that recover runs"),
     "recovery/report": ("test_recover", "structs: the records and the status of a fit"),
+    "recovery/start_tracker": ("test_recover", "the tracker that every fit there begins with"),
     "saving/codec": ("test_model_file", "the values of the fields that the files of streams hold"),
     "saving/fields": ("test_model_file", "how structs become fields, which all states there do"),
     "saving/file": ("test_model_file", "writes and reads the files"),
@@ -86,6 +88,7 @@ TESTED_ELSEWHERE = {
     "seeding/repair": ("test_k_polisher", "repairs what the polish of K subspaces has missed"),
     "seeding/seed_samples": ("test_candidates", "the candidates start from them"),
     "seeding/selection": ("test_candidates", "selects among the candidates"),
+    "union/one_run": ("test_recover_union", "the run that recover_union begins with"),
 }
 MODULES_TESTED_ELSEWHERE = {
     "exceptions": ("test_faults", "each exception where it is raised"),
