@@ -8,7 +8,6 @@
 #include "block_tuple.hpp"
 #include "lift.hpp"
 #include "module.hpp"
-#include "out_of_memory.hpp"
 #include "recovered.hpp"
 
 namespace gasg21::bindings {
@@ -87,7 +86,7 @@ class PyBlockFit {
 template <class T>
 void bind_block_fit_in(py::module_& m, const char* name) {
   using Class = PyBlockFit<T>;
-  guarded_class<Class>(m, name)
+  py::class_<Class>(m, name)
       .def("state", &Class::state, "Components, scatter and lift of the next round, or None.")
       .def("round", &Class::round, py::arg("sums"), "End a round; returns whether it was the last.")
       .def("finish", &Class::finish, py::arg("samples"), py::arg("mask"), py::kw_only(),

@@ -14,7 +14,6 @@
 #include "block_tuple.hpp"
 #include "lift.hpp"
 #include "module.hpp"
-#include "out_of_memory.hpp"
 #include "watch.hpp"
 
 namespace gasg21::bindings {
@@ -113,7 +112,7 @@ class PyBlockPolish {
 template <class T>
 void bind_block_polish(py::module_& m, const char* name) {
   using Class = PyBlockPolish<T>;
-  guarded_class<Class>(m, name)
+  py::class_<Class>(m, name)
       .def("update", &Class::update, py::arg("sums"), "End a round; returns the angle moved.")
       .def_property_readonly("components", &Class::components)
       .def_property_readonly("scatter", &Class::scatter);

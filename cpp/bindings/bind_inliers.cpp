@@ -8,7 +8,6 @@
 
 #include "array_view.hpp"
 #include "module.hpp"
-#include "out_of_memory.hpp"
 
 namespace gasg21::bindings {
 
@@ -41,7 +40,7 @@ void require_weights(const Fitted& fitted, uword d) {
 }
 
 void bind_decision(py::module_& m) {
-  guarded_class<Decision>(m, "Decision")
+  py::class_<Decision>(m, "Decision")
       .def(
           "margins",
           [](const Decision& self, const py::array& W, const py::array& r2, const py::array& count,
@@ -85,7 +84,7 @@ void bind_decision(py::module_& m) {
 }
 
 void bind_distances(py::module_& m) {
-  guarded_class<Distances>(m, "Distances")
+  py::class_<Distances>(m, "Distances")
       .def(
           "pairs",
           [](const Distances& self, const py::array& W, const py::array& r2, const py::array& count,

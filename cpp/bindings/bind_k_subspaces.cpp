@@ -8,7 +8,6 @@
 #include <memory>
 
 #include "module.hpp"
-#include "out_of_memory.hpp"
 #include "py_k_subspaces.hpp"
 #include "saved.hpp"
 
@@ -26,7 +25,7 @@ void bind_k_subspaces_in(py::module_& m, const char* name) {
     return std::make_unique<Class>(std::move(core));
   };
   make_picklable(
-      guarded_class<Class>(m, name)
+      py::class_<Class>(m, name)
           .def(py::init(given_start), py::arg("subspaces"), py::arg("rule"), py::arg("seed"),
                py::arg("metric") = NoScaling{},
                "Start from the row spaces of a list of (d_k, n) arrays.")

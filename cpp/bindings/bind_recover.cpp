@@ -13,7 +13,6 @@
 #include "array_view.hpp"
 #include "history.hpp"
 #include "module.hpp"
-#include "out_of_memory.hpp"
 #include "py_subspace.hpp"
 #include "py_tracker.hpp"
 #include "recovered.hpp"
@@ -127,7 +126,7 @@ double offset_ratio_any(const py::object& samples, const py::object& mask, uword
 
 void bind_recover(py::module_& m) {
   const RecoverOptions defaults;
-  guarded_class<RecoverOptions>(m, "RecoverOptions")
+  py::class_<RecoverOptions>(m, "RecoverOptions")
       .def(py::init([](uword max_passes, double tol, bool center, bool polish, bool doubt,
                        uword working_components, std::uint64_t seed, unsigned n_threads,
                        const Following& following) {

@@ -13,7 +13,6 @@
 #include "array_view.hpp"
 #include "history.hpp"
 #include "module.hpp"
-#include "out_of_memory.hpp"
 #include "py_k_subspaces.hpp"
 #include "watch.hpp"
 
@@ -100,7 +99,7 @@ py::dict recover_union_any(const py::object& samples, const py::object& mask, uw
 
 void bind_recover_union(py::module_& m) {
   const UnionOptions defaults;
-  guarded_class<UnionOptions>(m, "UnionOptions")
+  py::class_<UnionOptions>(m, "UnionOptions")
       .def(py::init([](uword n_candidates, uword n_neighbors, uword max_passes, double tol,
                        bool polish, bool first_step_from_data, std::uint64_t seed,
                        unsigned n_threads, const Following& following) {

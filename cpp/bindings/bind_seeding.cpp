@@ -10,7 +10,6 @@
 
 #include "array_view.hpp"
 #include "module.hpp"
-#include "out_of_memory.hpp"
 #include "watch.hpp"
 
 namespace gasg21::bindings {
@@ -90,7 +89,7 @@ void bind_seeder_in(py::module_& m, const char* name) {
       self.make_candidates(seeding, dimensions, n_candidates, n_neighbors);
     };
   };
-  guarded_class<Class>(m, name)
+  py::class_<Class>(m, name)
       .def(py::init([](const py::object& samples, const py::object& mask, uword n, uword at_most,
                        std::uint64_t seed, unsigned n_threads) {
              return std::make_unique<Class>(samples, mask, n, at_most, seed, n_threads);

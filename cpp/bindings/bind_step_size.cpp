@@ -9,7 +9,6 @@
 #include <optional>
 
 #include "module.hpp"
-#include "out_of_memory.hpp"
 #include "saved.hpp"
 
 namespace gasg21::bindings {
@@ -33,7 +32,7 @@ L1Loss checked(const L1Loss& loss) {
 void bind_adaptive(py::module_& m) {
   const AdaptiveStepOptions defaults;
   make_picklable(
-      guarded_class<AdaptiveStep>(m, "AdaptiveStep")
+      py::class_<AdaptiveStep>(m, "AdaptiveStep")
           .def(py::init([](std::optional<double> eta0, std::optional<double> mu_max, double mu_min,
                            double f_min, double f_max, double omega,
                            std::optional<std::int64_t> max_level, bool scaling, bool stream) {
@@ -63,7 +62,7 @@ void bind_adaptive(py::module_& m) {
 
 void bind_diminishing(py::module_& m) {
   make_picklable(
-      guarded_class<DiminishingStep>(m, "DiminishingStep")
+      py::class_<DiminishingStep>(m, "DiminishingStep")
           .def(py::init<double>(), py::arg("eta0") = DiminishingStep().eta0())
           .def("next", py::overload_cast<double>(&DiminishingStep::next), py::arg("agreement"))
           .def_property_readonly("eta", &DiminishingStep::eta)
@@ -72,7 +71,7 @@ void bind_diminishing(py::module_& m) {
 
 void bind_constant(py::module_& m) {
   make_picklable(
-      guarded_class<ConstantStep>(m, "ConstantStep")
+      py::class_<ConstantStep>(m, "ConstantStep")
           .def(py::init<double>(), py::arg("eta0") = ConstantStep().eta())
           .def("next", py::overload_cast<double>(&ConstantStep::next), py::arg("agreement"))
           .def_property_readonly("eta", &ConstantStep::eta)
@@ -82,7 +81,7 @@ void bind_constant(py::module_& m) {
 void bind_multi_level(py::module_& m) {
   const MultiLevelStepOptions levels;
   make_picklable(
-      guarded_class<MultiLevelStep>(m, "MultiLevelStep")
+      py::class_<MultiLevelStep>(m, "MultiLevelStep")
           .def(py::init([](double first_angle, double mu_max, double mu_min, double f_min,
                            double f_max, double omega, std::int64_t max_level, double max_angle) {
                  return MultiLevelStep(MultiLevelStepOptions{first_angle, mu_max, mu_min, f_min,
@@ -100,7 +99,7 @@ void bind_multi_level(py::module_& m) {
 }
 
 void bind_greedy(py::module_& m) {
-  make_picklable(guarded_class<GreedyStep>(m, "GreedyStep")
+  make_picklable(py::class_<GreedyStep>(m, "GreedyStep")
                      .def(py::init<>())
                      .def("next", &next_of<GreedyStep>, py::arg("agreement"), py::arg("length"),
                           py::arg("previous_length"), py::arg("slope"))
@@ -110,7 +109,7 @@ void bind_greedy(py::module_& m) {
 
 void bind_l1_loss(py::module_& m) {
   const L1AdmmOptions admm;
-  make_picklable(guarded_class<L1Loss>(m, "L1Loss")
+  make_picklable(py::class_<L1Loss>(m, "L1Loss")
                      .def(py::init([](double rho, std::int64_t max_iter, double tol) {
                             return checked(L1Loss{{rho, max_iter, tol}});
                           }),
@@ -119,10 +118,10 @@ void bind_l1_loss(py::module_& m) {
 }
 
 void bind_metrics(py::module_& m) {
-  make_picklable(guarded_class<NoScaling>(m, "NoScaling").def(py::init<>()));
+  make_picklable(py::class_<NoScaling>(m, "NoScaling").def(py::init<>()));
 
   make_picklable(
-      guarded_class<CovarianceScaling>(m, "CovarianceScaling")
+      py::class_<CovarianceScaling>(m, "CovarianceScaling")
           .def(py::init<double>(), py::arg("forgetting") = CovarianceScaling().forgetting()));
 }
 

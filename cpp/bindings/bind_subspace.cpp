@@ -12,7 +12,6 @@
 #include "each_fitted.hpp"
 #include "lift.hpp"
 #include "module.hpp"
-#include "out_of_memory.hpp"
 #include "plain_row.hpp"
 #include "py_subspace.hpp"
 #include "saved.hpp"
@@ -144,7 +143,7 @@ template <class T>
 void bind_subspace_in(py::module_& m, const char* name) {
   using Class = PySubspace<T>;
   make_picklable(
-      guarded_class<Class>(m, name)
+      py::class_<Class>(m, name)
           .def_property_readonly("basis", [](Class& self) { return to_components(self.basis()); })
           .def_property_readonly("lift", [](Class& self) { return pack(self.lift()); })
           .def_property_readonly("n_features", &Class::n_features)

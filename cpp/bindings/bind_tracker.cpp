@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "module.hpp"
-#include "out_of_memory.hpp"
 #include "py_tracker.hpp"
 #include "saved.hpp"
 
@@ -33,7 +32,7 @@ void bind_tracker_in(py::module_& m, const char* name) {
                       AnyMetric{metric}));
   };
   make_picklable(
-      guarded_class<Class>(m, name)
+      py::class_<Class>(m, name)
           .def(py::init(random_start), py::arg("n"), py::arg("d"), py::arg("rule"), py::arg("seed"),
                py::arg("loss") = "l21", py::arg("metric") = NoScaling{},
                "Start from a random d-dimensional subspace of R^n.")
@@ -71,7 +70,7 @@ void bind_tracker(py::module_& m) {
       [](uword count, std::uint64_t seed) { return to_array(Random(seed).permutation(count)); },
       py::arg("count"), py::arg("seed"), "0 to count - 1 in random order.");
   const Following defaults;
-  guarded_class<Following>(m, "Following")
+  py::class_<Following>(m, "Following")
       .def(py::init([](uword replay, bool restart, bool watch) {
              return Following{replay, restart, watch};
            }),

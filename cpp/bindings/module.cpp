@@ -8,7 +8,6 @@
 #include <gasg21/support/error.hpp>
 #include <gasg21/version.hpp>
 
-#include "out_of_memory.hpp"
 #include "turn_lock.hpp"
 
 namespace py = pybind11;
@@ -63,5 +62,4 @@ PYBIND11_MODULE(_core, m, if_safe_without_gil()) {
   gasg21::bindings::bind_infinite(m);
   gasg21::bindings::bind_inliers(m);
   gasg21::bindings::bind_model_file(m);
-  gasg21::bindings::guard_functions(m);
 }

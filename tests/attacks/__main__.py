@@ -25,7 +25,6 @@ SHORT = {
 FULL = {
     "binding": 200_000,
     "corruption": 100_000,
-    "allocation": 500,
     "kill": 500,
     "disk_full": 20,
     "threads": 1_000_000,

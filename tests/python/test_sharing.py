@@ -224,6 +224,33 @@ def test_a_basis_of_more_entries_than_memory_is_refused(tracker, n, d):
         tracker(n, d, _core.AdaptiveStep(), 0)
 
 
+LITTLE_MEMORY = """
+import resource
+import numpy as np
+from gasg21 import GASG21
+X = np.random.default_rng(0).standard_normal((200_000, 20))
+model = GASG21(3, random_state=0, n_jobs={n_jobs}).fit(X[:2000])
+used = 4096 * int(open("/proc/self/statm").read().split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (used + {room}, resource.RLIM_INFINITY))
+for call in (model.fit, model.complete, model.partial_fit):
+    before = model.components_
+    try:
+        call(X)
+    except MemoryError:
+        print(call.__name__, np.array_equal(model.components_, before))
+model.partial_fit(X[:50]).predict(X[:50])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a limit of the address space")
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_no_memory_leaves_usable_models(n_jobs):
+    code = LITTLE_MEMORY.format(n_jobs=n_jobs, room=4_000_000)
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "fit True\ncomplete True\n"
+
+
 def test_a_histogram_of_another_size_is_refused():
     """A share that is not a number would be looked for beyond its end."""
     with pytest.raises(InvalidInputError, match="a histogram has 7681 counts, not 1"):
