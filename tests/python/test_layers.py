@@ -58,6 +58,7 @@ PYTHON_LAYERS = [
 TESTED_ELSEWHERE = {
     "gasg21": ("test_plain_armadillo", "the umbrella holds nothing but includes"),
     "support/config": ("test_error", "includes Armadillo with our settings"),
+    "support/required_compiler": ("test_error", "preprocessor only: test_compiler_flags.py compiles with bad flags"),
     "support/index": ("test_plain_kernels", "one alias"),
     "support/aligned": ("test_tracked_basis_kernels", "an allocator: every kernel test relies on it"),
     "basis/row_major_basis": ("test_tracked_fit", "the copy of a tracked basis for few observed entries"),

@@ -1,6 +1,8 @@
 // What the kernels ask of the compiler, and which instruction sets a program holds.
 #pragma once
 
+#include "gasg21/support/required_compiler.hpp"
+
 #if defined(__GNUC__) && defined(__x86_64__)
 #define GASG21_X86 1
 #else

@@ -1,6 +1,8 @@
 // The only file that includes Armadillo, with the settings that the library relies on.
 #pragma once
 
+#include "gasg21/support/required_compiler.hpp"  // before Armadillo, which complains less clearly
+
 #if !defined(ARMA_64BIT_WORD)
 #define ARMA_64BIT_WORD  // n * m may exceed 2^31
 #endif
