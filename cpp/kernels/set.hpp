@@ -3,6 +3,7 @@
 #pragma once
 
 #include "gasg21/kernels/coordinate_sums.hpp"
+#include "gasg21/kernels/dense.hpp"
 #include "gasg21/kernels/impl/lane_orders.hpp"
 #include "gasg21/kernels/observe.hpp"
 #include "gasg21/kernels/row_major_basis.hpp"
@@ -14,6 +15,7 @@
 #define GASG21_INSTANTIATE(set, T)                                          \
   namespace gasg21::kernels::set {                                          \
   template const CoordinateSumKernels<T>& coordinate_sum_kernels<T>();      \
+  template const DenseKernels<T>& dense_kernels<T>();                       \
   template const LdlKernels<T>& ldl_kernels<T>();                           \
   template const ObserveKernels<T>& observe_kernels<T>();                   \
   template const RowMajorKernels<T>& row_major_kernels<T>();                \

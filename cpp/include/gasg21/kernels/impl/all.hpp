@@ -9,4 +9,5 @@
 #include "gasg21/kernels/impl/subspace_bank.hpp"
 #include "gasg21/kernels/impl/coordinate_sums.hpp"
 #include "gasg21/kernels/impl/sample_sums.hpp"
+#include "gasg21/kernels/impl/dense.hpp"
 // clang-format on
