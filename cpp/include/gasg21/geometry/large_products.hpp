@@ -25,9 +25,13 @@ void add_column_block(const kernels::Vectors<T>& X, kernels::Vectors<T> Y, uword
                       T* C, uword stride, Aligned<T>& memory) {
   const auto& kernel = kernels::dense_kernels<T>();
   const uword rows = kernel.tile_rows, columns = kernel.tile_columns;
-  const uword most = std::max<uword>(1, block_columns / rows) * rows;  // vectors of X at a time
-  memory.resize(block_depth * (most + block_columns + columns));
-  T *left = memory.data(), *right = left + block_depth * most;
+  const auto whole = [](uword count, uword unit) { return (count + unit - 1) / unit * unit; };
+  // Vectors of X at a time.
+  const uword most = whole(std::min(block_columns - rows + 1, X.count - above), rows);
+  const uword deepest = std::min(block_depth, X.depth);
+  if (memory.size() < deepest * (most + whole(Y.count, columns)))
+    memory.resize(deepest * (most + whole(Y.count, columns)));
+  T *left = memory.data(), *right = left + deepest * most;
   for (uword from = 0; from < X.depth; from += block_depth) {
     const uword depth = std::min(block_depth, X.depth - from);
     kernel.pack({Y.memory + from * Y.step, Y.next, Y.step, Y.count, depth}, columns, right);

@@ -40,10 +40,11 @@ class Tridiagonal {
       reduce_panel(first, std::min(reflector_panel, n - first));
   }
 
-  /// Q.
+  /// Q, with some more rows so that its columns start on cache lines of different sets.
   arma::Mat<T> basis() const {
-    const uword n = A_.n_rows;
-    arma::Mat<T> Q(n, n, arma::fill::eye);
+    const uword n = A_.n_rows, line = kernels::block_rows<T>;
+    const uword rows = whole_blocks<T>(n);
+    arma::Mat<T> Q(rows % (8 * line) == 0 ? rows + line : rows, n, arma::fill::eye);
     for (uword first = (n - 1) / reflector_panel * reflector_panel;; first -= reflector_panel) {
       const uword count = std::min(reflector_panel, n - 1 - first);
       if (count > 0) reflect(Q, first, count);
@@ -130,14 +131,14 @@ class Tridiagonal {
       std::copy(A_.colptr(first + c) + first + 1 + c, A_.colptr(first + c) + n, V.colptr(c) + c);
     const arma::Mat<T> S = triangle(V, first);
     T* corner = Q.colptr(first + 1) + first + 1;  // the other entries are those of I
-    const kernels::Vectors<T> columns{corner, n, 1, left, left};
+    const kernels::Vectors<T> columns{corner, Q.n_rows, 1, left, left};
     arma::Mat<T> X(left, count, arma::fill::zeros);  // (V'Q)'
     add_large_product(columns, columns_of(V), T(1), X.memptr(), left);
     arma::Mat<T> Y(left, count, arma::fill::zeros);  // (S V'Q)'
     for (uword c = 0; c < count; ++c)
       for (uword b = c; b < count; ++b)
         for (uword i = 0; i < left; ++i) Y(i, c) += S(c, b) * X(i, b);
-    add_large_product(rows_of(V), rows_of(Y), T(-1), corner, n);
+    add_large_product(rows_of(V), rows_of(Y), T(-1), corner, Q.n_rows);
   }
 
   /// The upper triangle S of a product of reflections I - V S V'.
@@ -248,10 +249,11 @@ SymmetricEigen<T> sorted(const std::vector<double>& d, const arma::Mat<T>& Z, do
   std::vector<uword> order(d.size());
   for (uword i = 0; i < order.size(); ++i) order[i] = i;
   std::stable_sort(order.begin(), order.end(), [&](uword a, uword b) { return d[a] > d[b]; });
-  SymmetricEigen<T> result{arma::Col<T>(d.size()), arma::Mat<T>(Z.n_rows, Z.n_cols)};
+  const uword n = d.size();
+  SymmetricEigen<T> result{arma::Col<T>(n), arma::Mat<T>(n, n)};
   for (uword i = 0; i < order.size(); ++i) {
     result.values[i] = T(d[order[i]] * scale);
-    std::copy(Z.colptr(order[i]), Z.colptr(order[i]) + Z.n_rows, result.vectors.colptr(i));
+    std::copy(Z.colptr(order[i]), Z.colptr(order[i]) + n, result.vectors.colptr(i));
   }
   return result;
 }
