@@ -7,11 +7,13 @@
 #include <limits>
 #include <utility>
 
+#include "gasg21/geometry/grassmann.hpp"
 #include "gasg21/geometry/lanczos.hpp"
 #include "gasg21/geometry/large_products.hpp"
 #include "gasg21/support/config.hpp"
 #include "gasg21/support/error.hpp"
 #include "gasg21/support/parallel.hpp"
+#include "gasg21/support/random.hpp"
 
 namespace gasg21 {
 
