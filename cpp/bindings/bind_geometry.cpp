@@ -27,17 +27,6 @@ void bind_geometry_in(py::module_& m) {
       "orthonormality_error",
       [](const py::array_t<T>& A) { return double(orthonormality_error<T>(Basis<T>(A, "A"))); },
       py::arg("A").noconvert(), "max |A A' - I|.");
-  m.def(
-      "geodesic_step",
-      [](const py::array_t<T>& A, const py::array_t<T>& e, const py::array_t<T>& v, double theta) {
-        arma::Mat<T> U = copy_basis<T>(A, "A");
-        const auto ee = copy_vector<T>(e, U.n_rows, "e"), vv = copy_vector<T>(v, U.n_cols, "v");
-        arma::Col<T> shift(U.n_rows);
-        geodesic_step(U, ee, vv, theta, shift);
-        return to_components(U);
-      },
-      py::arg("A").noconvert(), py::arg("e").noconvert(), py::arg("v").noconvert(),
-      py::arg("theta"), "A, moved along the geodesic of direction e v' by the angle theta.");
 }
 
 }  // namespace

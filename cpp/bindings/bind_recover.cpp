@@ -155,18 +155,6 @@ void bind_recover(py::module_& m) {
         "A whole fit: stream, polish, self-check. Returns a dict; \"interrupt\" is the exception "
         "that stopped it, or None. `search_infinite` is called when the stream meets an infinity; "
         "what it raises stops the fit.");
-  m.def(
-      "check_identifiability",
-      [](const py::array& components, const py::object& samples, const py::object& mask,
-         std::uint64_t seed) {
-        return in_precision_of(values_of(samples), [&](auto zero) {
-          using T = decltype(zero);
-          const arma::Mat<T> U = copy_basis<T>(components, "components");
-          return to_dict(check_identifiability(U, as_view<T>(samples, mask, U.n_rows), seed));
-        });
-      },
-      py::arg("components"), py::arg("samples"), py::arg("mask"), py::kw_only(), py::arg("seed"),
-      "What the observed entries of the inliers leave undetermined about a subspace.");
   m.def("start_tracker", &start_any, py::arg("samples"), py::arg("mask"), py::arg("n"),
         py::arg("d"), py::kw_only(), py::arg("rule"), py::arg("loss"), py::arg("metric"),
         py::arg("init"), py::arg("center"), py::arg("seed"), py::arg("following"),

@@ -17,12 +17,6 @@ namespace py = pybind11;
 
 namespace {
 
-/// `next` of a rule that looks at the whole gradient.
-template <class Rule>
-double next_of(Rule& rule, double agreement, double length, double previous_length, double slope) {
-  return rule.next(GradientSummary{agreement, length, previous_length, slope});
-}
-
 /// The loss, once its fit has accepted its constants.
 L1Loss checked(const L1Loss& loss) {
   loss.make_fit<double>(2, 1);
@@ -52,30 +46,22 @@ void bind_adaptive(py::module_& m) {
                py::arg("max_level") = py::none(), py::arg("scaling") = false,
                py::arg("stream") = false,
                "None = the default of the metric, for a stream or a fit.")
-          .def("at_level", &AdaptiveStep::at_level, py::arg("level"))
-          .def("next", py::overload_cast<double>(&AdaptiveStep::next), py::arg("agreement"))
-          .def("sigmoid", &AdaptiveStep::sigmoid, py::arg("x"))
           .def_property_readonly("eta", &AdaptiveStep::eta)
-          .def_property_readonly("mu", &AdaptiveStep::mu)
           .def_property_readonly("level", &AdaptiveStep::level));
 }
 
 void bind_diminishing(py::module_& m) {
-  make_picklable(
-      py::class_<DiminishingStep>(m, "DiminishingStep")
-          .def(py::init<double>(), py::arg("eta0") = DiminishingStep().eta0())
-          .def("next", py::overload_cast<double>(&DiminishingStep::next), py::arg("agreement"))
-          .def_property_readonly("eta", &DiminishingStep::eta)
-          .def_property_readonly("level", &DiminishingStep::level));
+  make_picklable(py::class_<DiminishingStep>(m, "DiminishingStep")
+                     .def(py::init<double>(), py::arg("eta0") = DiminishingStep().eta0())
+                     .def_property_readonly("eta", &DiminishingStep::eta)
+                     .def_property_readonly("level", &DiminishingStep::level));
 }
 
 void bind_constant(py::module_& m) {
-  make_picklable(
-      py::class_<ConstantStep>(m, "ConstantStep")
-          .def(py::init<double>(), py::arg("eta0") = ConstantStep().eta())
-          .def("next", py::overload_cast<double>(&ConstantStep::next), py::arg("agreement"))
-          .def_property_readonly("eta", &ConstantStep::eta)
-          .def_property_readonly("level", &ConstantStep::level));
+  make_picklable(py::class_<ConstantStep>(m, "ConstantStep")
+                     .def(py::init<double>(), py::arg("eta0") = ConstantStep().eta())
+                     .def_property_readonly("eta", &ConstantStep::eta)
+                     .def_property_readonly("level", &ConstantStep::level));
 }
 
 void bind_multi_level(py::module_& m) {
@@ -91,18 +77,13 @@ void bind_multi_level(py::module_& m) {
                py::arg("mu_min") = levels.mu_min, py::arg("f_min") = levels.f_min,
                py::arg("f_max") = levels.f_max, py::arg("omega") = levels.omega,
                py::arg("max_level") = levels.max_level, py::arg("max_angle") = levels.max_angle)
-          .def("next", &next_of<MultiLevelStep>, py::arg("agreement"), py::arg("length"),
-               py::arg("previous_length"), py::arg("slope"))
           .def_property_readonly("eta", &MultiLevelStep::eta)
-          .def_property_readonly("mu", &MultiLevelStep::mu)
           .def_property_readonly("level", &MultiLevelStep::level));
 }
 
 void bind_greedy(py::module_& m) {
   make_picklable(py::class_<GreedyStep>(m, "GreedyStep")
                      .def(py::init<>())
-                     .def("next", &next_of<GreedyStep>, py::arg("agreement"), py::arg("length"),
-                          py::arg("previous_length"), py::arg("slope"))
                      .def_property_readonly("eta", &GreedyStep::eta)
                      .def_property_readonly("level", &GreedyStep::level));
 }

@@ -46,7 +46,6 @@ void bind_tracker_in(py::module_& m, const char* name) {
               "consume_row", &Class::consume_row, py::arg("row"), py::arg("mask") = py::none(),
               "Update with a plain (n,) or (1, n) array and return its residual; None if it is not "
               "one, or holds an infinity: then nothing has changed.")
-          .def_property_readonly("rule", [](Class& self) { return self.step().rule; })
           .def("permutation", &Class::permutation, py::arg("count"),
                "The next random order of `count` samples.")
           .def("components", &Class::components, "The orthonormal basis, a new array (d, n).")
@@ -65,10 +64,6 @@ void bind_tracker_in(py::module_& m, const char* name) {
 }  // namespace
 
 void bind_tracker(py::module_& m) {
-  m.def(
-      "permutation",
-      [](uword count, std::uint64_t seed) { return to_array(Random(seed).permutation(count)); },
-      py::arg("count"), py::arg("seed"), "0 to count - 1 in random order.");
   const Following defaults;
   py::class_<Following>(m, "Following")
       .def(py::init([](uword replay, bool restart, bool watch) {

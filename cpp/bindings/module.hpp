@@ -11,7 +11,6 @@ void bind_completion(pybind11::module_& m);
 void bind_dispatch(pybind11::module_& m);
 void bind_geometry(pybind11::module_& m);
 void bind_infinite(pybind11::module_& m);
-void bind_inliers(pybind11::module_& m);
 void bind_k_subspaces(pybind11::module_& m);
 void bind_model_file(pybind11::module_& m);
 void bind_projector(pybind11::module_& m);

@@ -26,7 +26,6 @@ SLOW = {
     "recover_union": 0.15,
     "solve_sample": 0.15,
     "choose_dimension": 0.1,
-    "check_identifiability": 0.3,
 }
 
 
@@ -205,15 +204,6 @@ class Arguments:
             parts[int(self.rng.integers(len(parts)))] = self.array() if self.chance(0.5) else self.integer("")
         return tuple(parts)
 
-    def fits(self):
-        m = max(self.m, 4)
-        return (
-            self.rng.standard_normal((m, self.d)),
-            self.rng.random(m) ** 2,
-            np.full(m, float(self.n)),
-            self.rng.random(m) + 0.5,
-        )
-
     def object_of(self, name):
         """Return an object of a class of the core."""
         bits = name[-2:]
@@ -239,11 +229,6 @@ class Arguments:
             rule, options = _core.AdaptiveStep(scaling=True), _core.RecoverOptions(max_passes=1)
             chosen = {"rule": rule, "stream_rule": rule, "loss": "l21", "metric": _core.CovarianceScaling()}
             return _core.solve_sample(X, None, self.n, 1, init="random", options=options, **chosen)
-        if name == "Decision":
-            return _core.decide(*self.fits(), self.n)
-        if name == "Distances":
-            fits = self.fits()
-            return _core.learn_distances(*fits, _core.decide(*fits, self.n))
         return getattr(_core, name)()
 
     def draw_all(self, listed):
@@ -290,7 +275,6 @@ class Arguments:
             "Range": lambda: (self.array((self.n,), np.float64), self.array((self.n,), np.float64), self.real()),
             "RecoverOptions": lambda: _core.RecoverOptions(max_passes=2, n_threads=int(self.rng.integers(1, 3))),
             "UnionOptions": lambda: _core.UnionOptions(max_passes=2, n_threads=int(self.rng.integers(1, 3))),
-            "Decision": lambda: self.object_of("Decision"),
             "Following": lambda: _core.Following(replay=int(self.rng.integers(0, 9)), restart=bool(self.chance(0.5))),
             "Progress": lambda: lambda *_: None,
             "bytes": lambda: self.bytes(),
@@ -323,10 +307,7 @@ class Arguments:
             "C": lambda: np.eye(d) if self.chance(0.7) else self.array(dtype=np.float64),
             "information": lambda: np.eye(d) if self.chance(0.7) else self.array(dtype=np.float64),
             "rows": lambda: self.array((n, d * (d + 1) // 2 + d)),
-            "e": lambda: self.array((n,)),
-            "v": lambda: self.array((d,)),
             "estimated_angles": lambda: self.array((2,), np.float64),
-            "R": lambda: self.array((d, d), np.float64),
         }
         try:
             made = shapes.get(name, self.array)()

@@ -146,12 +146,6 @@ def test_grouse_equals_the_oracle(observed):
     assert reference.largest_angle(U, tracker.components().T) <= 1e-10
 
 
-def test_the_sigmoid_equals_the_oracle():
-    x = np.linspace(-3, 3, 101)
-    core, oracle = _core.AdaptiveStep(), reference.AdaptiveStepReference()
-    np.testing.assert_allclose([core.sigmoid(v) for v in x], oracle.sigmoid(x), rtol=1e-14, atol=1e-15)
-
-
 @pytest.mark.parametrize("kind", [_core.Tracker64, _core.Tracker32])
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 def test_nan_mask_and_csr_give_the_same_bits(kind, index, rng):
@@ -211,21 +205,6 @@ def test_a_long_stream_of_large_steps_stays_orthonormal(rule):
     for _ in range(20):
         tracker.consume(problem.data)
         assert _core.orthonormality_error(tracker.components()) <= 1e-12
-
-
-@pytest.mark.parametrize("eta", [0.0, 1e-3, 0.5, np.pi])
-def test_geodesic_step_stays_on_the_grassmannian(rng, eta):
-    n, d = 30, 4
-    Q = np.linalg.qr(rng.standard_normal((n, d + 1)))[0].T
-    A, e = np.ascontiguousarray(Q[:d]), np.ascontiguousarray(Q[d])
-    v = rng.standard_normal(d)
-    v /= np.linalg.norm(v)
-    before = A.copy()
-    B = _core.geodesic_step(A, e, v, eta)
-    np.testing.assert_array_equal(A, before)
-    np.testing.assert_allclose(B @ B.T, np.eye(d), atol=1e-14)
-    folded = abs((eta + np.pi / 2) % np.pi - np.pi / 2)
-    assert _core.largest_angle(A, B) == pytest.approx(folded, abs=1e-12)
 
 
 @pytest.mark.parametrize("kind", [_core.Tracker64, _core.Tracker32])

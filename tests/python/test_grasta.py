@@ -44,7 +44,8 @@ def test_each_update_of_grasta_is_the_oracles(observed):
         tracker.consume(x[None])
         worst = max(worst, reference.largest_angle(U, tracker.components().T))
     assert tracker.level == rule.level > 2
-    assert tracker.rule.mu == pytest.approx(rule.mu, abs=1e-6)
+    state = _core.decode(tracker.__getstate__(), objects=False)["object"]["state"]
+    assert state["rule"]["mu"] == pytest.approx(rule.mu, abs=1e-6)
     # ADMM's penalty grows to 5e7; the dual vector holds the rounding errors of the weights times that.
     assert worst <= 1e-8
 

@@ -41,8 +41,8 @@ def test_every_parameter_reaches_the_core():
     state = _core.decode(core_rule(given).__getstate__(), objects=False)["object"]
     assert vars(given).items() <= state.items()
     assert state["mu"] == 5.0  # mu starts in the middle
-    assert core_rule(DiminishingStep(3.0)).next(0.0) == 3.0
-    assert core_rule(ConstantStep(0.7)).next(0.0) == 0.7
+    assert core_rule(DiminishingStep(3.0)).eta == 3.0
+    assert core_rule(ConstantStep(0.7)).eta == 0.7
     given = MultiLevelStep(0.2, 9.0, 2.0, -0.7, 0.6, 0.2, 11, 0.5)
     assert vars(given).items() <= _core.decode(core_rule(given).__getstate__(), objects=False)["object"].items()
 

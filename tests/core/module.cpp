@@ -1,13 +1,13 @@
-// Decisions about outliers and robust distances on plain arrays, so that tests can compare them
-// with an oracle. Estimators use them through Subspace.
+// gasg21._core_test: parts of the library on plain arrays, which Python tests compare with an
+// oracle in NumPy. It is not in the wheel.
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
 #include <gasg21/inliers/decision.hpp>
 #include <gasg21/inliers/distances.hpp>
+#include <gasg21/recovery/identifiability.hpp>
 
 #include "array_view.hpp"
-#include "module.hpp"
 
 namespace gasg21::bindings {
 
@@ -127,9 +127,20 @@ void bind_distances(py::module_& m) {
 
 }  // namespace
 
-void bind_inliers(py::module_& m) {
+void bind_core_test(py::module_& m) {
   bind_decision(m);
   bind_distances(m);
+  m.def(
+      "information",
+      [](const py::array& components, const py::object& samples, std::uint64_t seed) {
+        const arma::mat U = copy_basis<double>(components, "components");
+        return check_identifiability(U, as_view<double>(samples, py::none(), U.n_rows), seed)
+            .information;
+      },
+      py::arg("components"), py::arg("samples"), py::arg("seed"),
+      "Information about the direction that the observed entries determine least.");
 }
 
 }  // namespace gasg21::bindings
+
+PYBIND11_MODULE(_core_test, m) { gasg21::bindings::bind_core_test(m); }
