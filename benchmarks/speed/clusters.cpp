@@ -101,7 +101,7 @@ int main(int count, char** words) {
     double flops = 0;
     const double seconds = seconds_of([&] { flops = loop.multiply_add(2000000); });
     peak = std::max(peak, flops / seconds);
-    gasg21::KSubspaces<double, gasg21::AdaptiveStep, gasg21::NoScaling> subspaces(
+    gasg21::KSubspaces<double, gasg21::AdaptiveStep, gasg21::L21Loss, gasg21::NoScaling> subspaces(
         data.start, gasg21::AdaptiveStep::paper());
     update = std::min(update, seconds_of([&] {
                         for (uword j = 0; j < first.n_cols; ++j)

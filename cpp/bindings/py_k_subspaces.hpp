@@ -26,7 +26,7 @@ namespace gasg21::bindings {
 template <class T>
 class PyKSubspaces {
  public:
-  using Core = KSubspaces<T, AnyStep, AnyMetric, AnyLoss>;
+  using Core = KSubspaces<T, AnyStep, AnyLoss, AnyMetric>;
 
   explicit PyKSubspaces(Core core) : core_(std::move(core)) {}
 

@@ -58,7 +58,7 @@ void load_all(const saving::Struct& root) {
     load_one<float>(*fields);
     try_to([&] {
       saving::reading([&] {
-        using Union = KSubspaces<double, AdaptiveStep, CovarianceScaling, L21Loss>;
+        using Union = KSubspaces<double, AdaptiveStep, L21Loss, CovarianceScaling>;
         auto stream = saving::read_union<Union>(*fields);
         update(stream, stream.n());
         return 0;

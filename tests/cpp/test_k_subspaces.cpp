@@ -11,6 +11,7 @@ using gasg21::AdaptiveStep;
 using gasg21::DenseSample;
 using gasg21::DenseView;
 using gasg21::KSubspaces;
+using gasg21::L21Loss;
 using gasg21::NoScaling;
 using gasg21::Parallel;
 using gasg21::StepOutcome;
@@ -28,7 +29,7 @@ using support::uword;
 namespace {
 
 template <class T>
-using PaperKSubspaces = KSubspaces<T, AdaptiveStep, NoScaling>;
+using PaperKSubspaces = KSubspaces<T, AdaptiveStep, L21Loss, NoScaling>;
 
 /// The default rule of a KSubspaces, or the paper's.
 template <class K>

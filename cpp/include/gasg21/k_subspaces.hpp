@@ -22,8 +22,8 @@ struct ClusterReport : StepReport {
 
 /// Each vector goes to the nearest of K trackers, which takes one step of its own: own dimension,
 /// own step rule, own metric.
-template <class T = double, class StepRule = AdaptiveStep, class Metric = CovarianceScaling,
-          class Loss = L21Loss>
+template <class T = double, class StepRule = AdaptiveStep, class Loss = L21Loss,
+          class Metric = CovarianceScaling>
 class KSubspaces {
  public:
   using One = Tracker<T, StepRule, Loss, Metric>;
@@ -240,8 +240,8 @@ class KSubspaces {
 };
 
 /// Lets a stream continue from subspaces that a fit found, with steps as long as each may be off.
-template <class T, class StepRule, class Metric, class Loss>
-void continue_from(KSubspaces<T, StepRule, Metric, Loss>& stream,
+template <class T, class StepRule, class Loss, class Metric>
+void continue_from(KSubspaces<T, StepRule, Loss, Metric>& stream,
                    const std::vector<arma::Mat<T>>& bases, const arma::vec& estimated_angles,
                    const StepRule& stream_rule) {
   std::vector<StepRule> rules;
