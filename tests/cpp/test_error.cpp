@@ -1,4 +1,4 @@
-// error.hpp: the messages and types of errors.
+// support/error.hpp: the messages and types of errors.
 #include <gasg21/support/error.hpp>
 #include <type_traits>
 

@@ -1,4 +1,4 @@
-// grassmann.hpp: laws of the geometry.
+// geometry/grassmann.hpp: laws of the geometry.
 #include <cmath>
 #include <gasg21/geometry/grassmann.hpp>
 

@@ -1,4 +1,5 @@
-// jacobi_svd.hpp: the factors reproduce the matrix, and small singular values are accurate.
+// geometry/jacobi_svd.hpp: the factors reproduce the matrix, and small singular values are
+// accurate.
 #include <cmath>
 #include <gasg21/geometry/grassmann.hpp>
 #include <gasg21/geometry/jacobi_svd.hpp>

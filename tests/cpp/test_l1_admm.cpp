@@ -1,4 +1,4 @@
-// l1_fit.hpp: the L1 minimum, its optimality conditions, and GRASTA's gradient.
+// fit/l1_admm.hpp: the L1 minimum, its optimality conditions, and GRASTA's gradient.
 #include <cmath>
 #include <gasg21/fit/l1_admm.hpp>
 #include <gasg21/tracker.hpp>

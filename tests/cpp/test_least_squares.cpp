@@ -1,4 +1,4 @@
-// least_squares.hpp: weights and residual on Omega, to the digits that the data allow.
+// fit/least_squares.hpp: weights and residual on Omega, to the digits that the data allow.
 #include <cmath>
 #include <gasg21/fit/least_squares.hpp>
 #include <gasg21/geometry/grassmann.hpp>

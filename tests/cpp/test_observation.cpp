@@ -1,4 +1,5 @@
-// observation.hpp: all formats of a sample with missing entries give the same bits, at every scale.
+// data/observation.hpp: all formats of a sample with missing entries give the same bits, at every
+// scale.
 #include <cmath>
 #include <cstdint>
 #include <gasg21/data/observation.hpp>

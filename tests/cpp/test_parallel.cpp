@@ -1,4 +1,5 @@
-// parallel.hpp: every task runs once on any number of threads; stops and errors reach the caller.
+// support/parallel.hpp: every task runs once on any number of threads; stops and errors reach the
+// caller.
 #include <atomic>
 #include <chrono>
 #include <gasg21/support/parallel.hpp>

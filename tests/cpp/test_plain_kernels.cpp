@@ -1,5 +1,5 @@
-// kernels.hpp: each loop equals the Armadillo expression it stands for, at every size around the
-// lane width and around the four columns of a sweep.
+// kernels/plain.hpp: each loop equals the Armadillo expression it stands for, at every size around
+// the lane width and around the four columns of a sweep.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// products.hpp: the products equal Armadillo's, and do not depend on BLAS.
+// geometry/products.hpp: the products equal Armadillo's, and do not depend on BLAS.
 #include <gasg21/geometry/products.hpp>
 
 #include "support.hpp"

@@ -1,4 +1,4 @@
-// transform.hpp: a sample of the subspace comes back as it was, at every scale.
+// fit/projector.hpp: a sample of the subspace comes back as it was, at every scale.
 #include <cmath>
 #include <gasg21/fit/projector.hpp>
 #include <gasg21/geometry/grassmann.hpp>

@@ -1,5 +1,6 @@
-// random.hpp: the draws equal the published ones and have the right distributions. Each statistic
-// comes from a fixed seed; its bound is the 99.9 % quantile of the distribution named beside it.
+// support/random.hpp: the draws equal the published ones and have the right distributions. Each
+// statistic comes from a fixed seed; its bound is the 99.9 % quantile of the distribution named
+// beside it.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// start.hpp: a start that the data supply as far as they can.
+// seeding/spherical_pca.hpp: a start that the data supply as far as they can.
 #include <gasg21/seeding/spherical_pca.hpp>
 
 #include "support.hpp"

@@ -1,4 +1,4 @@
-// bank.hpp: all subspaces at once give what each gives by itself.
+// fit/subspace_bank.hpp: all subspaces at once give what each gives by itself.
 #include <gasg21/fit/projector.hpp>
 #include <gasg21/fit/subspace_bank.hpp>
 

@@ -1,6 +1,6 @@
-// moving_basis.hpp, row_basis.hpp, moving_fit.hpp, standing_fit.hpp: the fast ways give what
-// LeastSquares and geodesic_step give, whatever is observed, in either layout, for each instruction
-// set.
+// basis/tracked_basis.hpp, row_major_basis.hpp, fit/tracked_fit.hpp, fixed_fit.hpp: the fast ways
+// give what LeastSquares and geodesic_step give, whatever is observed, in either layout, for each
+// instruction set.
 #include <cmath>
 #include <gasg21/fit/fixed_fit.hpp>
 #include <gasg21/geometry/grassmann.hpp>

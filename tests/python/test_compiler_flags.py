@@ -28,7 +28,7 @@ def preprocess(header, *flags):
     ],
 )
 def test_flags_that_give_wrong_results_are_refused(header, flags, reason):
-    assert f"#error \"gasg21 {reason}" in preprocess(header, *flags)
+    assert f'#error "gasg21 {reason}' in preprocess(header, *flags)
 
 
 @pytest.mark.parametrize("flags", ["-O2", "-O3 -march=native", "-O3 -ffp-contract=fast"])

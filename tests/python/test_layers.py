@@ -309,6 +309,22 @@ def test_the_guides_name_files_that_exist(page):
     assert_none(missing_files(read(ROOT / page), paths))
 
 
+def unknown_headers(opening, headers):
+    """Return the headers that a comment names and that do not exist; a second one may go without its folder."""
+    return [
+        name
+        for name in re.findall(r"[\w/]+\.hpp", opening)
+        if not any(f"/{path}".endswith(f"/{name}") for path in headers)
+    ]
+
+
+def test_the_cpp_tests_open_with_headers_that_exist():
+    headers = [path.relative_to(HEADERS).as_posix() for path in HEADERS.rglob("*.hpp")]
+    for path in (ROOT / "tests" / "cpp").glob("test_*.cpp"):
+        assert unknown_headers(re.match(r"(//.*\n)+", read(path))[0], headers) == [], path.name
+    assert unknown_headers("// start.hpp and fit/projector.hpp", headers) == ["start.hpp"]
+
+
 # ---- this file can fail
 
 
