@@ -1,6 +1,5 @@
 // lanczos.hpp: leading eigenvectors equal those of the full decomposition, multiple ones included.
 #include <gasg21/geometry/lanczos.hpp>
-
 #include <limits>
 
 #include "support.hpp"
@@ -30,7 +29,8 @@ template <class T>
 double error_of(const arma::Mat<T>& A, const gasg21::SymmetricEigen<T>& eigen) {
   const arma::Mat<T>& V = eigen.vectors;
   const double residual = double(arma::abs(A * V - V * arma::diagmat(eigen.values)).max());
-  const double off = double(arma::abs(V.t() * V - arma::Mat<T>(V.n_cols, V.n_cols, arma::fill::eye)).max());
+  const double off =
+      double(arma::abs(V.t() * V - arma::Mat<T>(V.n_cols, V.n_cols, arma::fill::eye)).max());
   return std::max(residual, off);
 }
 

@@ -1,13 +1,14 @@
 // union/spectral.hpp
 #include <gasg21/union/spectral.hpp>
+
 #include "support.hpp"
 
 using gasg21::Factored;
 using gasg21::Parallel;
 using support::gaussian;
 using support::Random;
-using support::uword;
 using support::same_bits;
+using support::uword;
 
 TEST_CASE("clusters that share no affinity are found") {
   Random random(1);
@@ -24,11 +25,10 @@ TEST_CASE("clusters that share no affinity are found") {
       const arma::mat W = F.t() * F;
       arma::fmat dense = arma::conv_to<arma::fmat>::from(W);
       dense.diag().zeros();
-      for (const arma::uvec& labels :
-           {gasg21::spectral_labels(Factored{F}, K, 3, 20), gasg21::spectral_labels(dense, K, 3, 20)}) {
+      for (const arma::uvec& labels : {gasg21::spectral_labels(Factored{F}, K, 3, 20),
+                                       gasg21::spectral_labels(dense, K, 3, 20)}) {
         CHECK(labels.max() == K - 1);
         for (uword j = 0; j + K < m; ++j) CHECK(labels[j] == labels[j + K]);
       }
-      
     }
 }

@@ -1,6 +1,5 @@
 // symmetric_eigen.hpp: eigenvalues equal LAPACK's; the vectors are orthonormal and diagonalize A.
 #include <gasg21/geometry/symmetric_eigen.hpp>
-
 #include <limits>
 
 #include "instruction_sets.hpp"
@@ -28,7 +27,8 @@ double error_of(const arma::Mat<T>& A, const gasg21::SymmetricEigen<T>& eigen) {
   const arma::vec values = arma::conv_to<arma::vec>::from(eigen.values);
   const arma::mat exact = arma::conv_to<arma::mat>::from(A);
   const double norm = arma::norm(arma::eig_sym(exact), "inf");
-  const double residual = norm > 0 ? arma::norm(exact * V - V * arma::diagmat(values), "inf") / norm : 0;
+  const double residual =
+      norm > 0 ? arma::norm(exact * V - V * arma::diagmat(values), "inf") / norm : 0;
   const double off = arma::norm(V.t() * V - arma::mat(A.n_rows, A.n_rows, arma::fill::eye), "inf");
   return std::max(residual, off) / double(eps<T>);
 }
@@ -44,8 +44,7 @@ TEST_CASE_TEMPLATE("eigenvalues and vectors equal LAPACK's", T, double, float) {
       const auto eigen = gasg21::symmetric_eigen(A);
       CHECK(error_of(A, eigen) < 10 * double(n));
       const arma::vec expected = arma::reverse(arma::eig_sym(arma::conv_to<arma::mat>::from(A)));
-      const double off =
-          arma::abs(expected - arma::conv_to<arma::vec>::from(eigen.values)).max();
+      const double off = arma::abs(expected - arma::conv_to<arma::vec>::from(eigen.values)).max();
       CHECK(off < 4 * double(eps<T>) * double(n + 10));
     }
   });

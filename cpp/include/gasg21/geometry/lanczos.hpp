@@ -34,7 +34,10 @@ class KrylovBasis {
  public:
   /// A basis of at most `most` vectors of n entries, in blocks of `block` vectors.
   KrylovBasis(uword n, uword block, uword most, std::uint64_t seed, const Parallel& parallel)
-      : block_(block), V_(n, most + block), H_(most, most, arma::fill::zeros), random_(seed),
+      : block_(block),
+        V_(n, most + block),
+        H_(most, most, arma::fill::zeros),
+        random_(seed),
         parallel_(parallel) {
     next_.set_size(n, block);
     random_.normals(next_.memptr(), next_.n_elem);

@@ -18,6 +18,8 @@ namespace detail {
 // fit into a second-level cache of a megabyte.
 inline constexpr uword block_depth = 256;
 inline constexpr uword block_columns = 192;
+inline constexpr uword most_thin =
+    32;  // vectors of a thin factor: packing the other one takes longer
 
 /// The columns first, first + 1, ... of C += factor * X'Y, from row `above` on.
 template <class T>
@@ -48,6 +50,22 @@ void add_column_block(const kernels::Vectors<T>& X, kernels::Vectors<T> Y, uword
   }
 }
 
+/// C += factor * X'Y for few vectors Y.
+template <class T>
+void add_thin_product(const kernels::Vectors<T>& X, const kernels::Vectors<T>& Y, T factor, T* C,
+                      uword stride, const Parallel& parallel) {
+  const uword n_blocks = (X.count + block_columns - 1) / block_columns;
+  parallel.for_all(
+      n_blocks, [] { return 0; },
+      [&](uword block, int) {
+        const uword first = block * block_columns;
+        auto own = X;
+        own.memory += first * X.next;
+        own.count = std::min(block_columns, X.count - first);
+        kernels::dense_kernels<T>().multiply_thin(own, Y, factor, C + first, stride);
+      });
+}
+
 }  // namespace detail
 
 /// C += factor * X'Y for the vectors X and Y, where the columns of C lie `stride` apart. If `lower`
@@ -55,18 +73,20 @@ void add_column_block(const kernels::Vectors<T>& X, kernels::Vectors<T> Y, uword
 template <class T>
 void add_large_product(const kernels::Vectors<T>& X, const kernels::Vectors<T>& Y, T factor, T* C,
                        uword stride, bool lower = false, const Parallel& parallel = Parallel()) {
+  const Parallel busy = parallel.for_work(double(X.count) * double(Y.count) * double(X.depth));
+  if (Y.count <= detail::most_thin && X.step == 1 && Y.step == 1)
+    return detail::add_thin_product(X, Y, factor, C, stride, busy);
   const uword n_blocks = (Y.count + detail::block_columns - 1) / detail::block_columns;
-  parallel.for_work(double(X.count) * double(Y.count) * double(X.depth))
-      .for_all(
-          n_blocks, [] { return Aligned<T>(); },
-          [&](uword block, Aligned<T>& memory) {
-            const uword first = block * detail::block_columns;
-            auto own = Y;
-            own.memory += first * Y.next;
-            own.count = std::min(detail::block_columns, Y.count - first);
-            detail::add_column_block(X, own, lower ? first : 0, factor, C + first * stride, stride,
-                                     memory);
-          });
+  busy.for_all(
+      n_blocks, [] { return Aligned<T>(); },
+      [&](uword block, Aligned<T>& memory) {
+        const uword first = block * detail::block_columns;
+        auto own = Y;
+        own.memory += first * Y.next;
+        own.count = std::min(detail::block_columns, Y.count - first);
+        detail::add_column_block(X, own, lower ? first : 0, factor, C + first * stride, stride,
+                                 memory);
+      });
 }
 
 /// The columns of A.

@@ -71,8 +71,8 @@ class Tridiagonal {
     // A -= V W' + W V'
     const arma::Mat<T> X = arma::join_rows(V, W).eval().tail_rows(left - count);
     const arma::Mat<T> Y = arma::join_rows(W, V).eval().tail_rows(left - count);
-    add_large_product(rows_of(X), rows_of(Y), T(-1),
-                      A_.colptr(first + count) + first + count, n, true);
+    add_large_product(rows_of(X), rows_of(Y), T(-1), A_.colptr(first + count) + first + count, n,
+                      true);
   }
 
   /// column -= V w_r' + W v_r' from row r on, where v_r and w_r are the rows r of V and W.
@@ -273,7 +273,9 @@ SymmetricEigen<T> symmetric_eigen(arma::Mat<T> A) {
       require(std::isfinite(A(i, j)), "a symmetric matrix has the entry ", A(i, j));
       largest = std::max(largest, std::abs(A(i, j)));
     }
-  if (!(largest > 0)) return {arma::Col<T>(A.n_rows, arma::fill::zeros), arma::Mat<T>(A.n_rows, A.n_rows, arma::fill::eye)};
+  if (!(largest > 0))
+    return {arma::Col<T>(A.n_rows, arma::fill::zeros),
+            arma::Mat<T>(A.n_rows, A.n_rows, arma::fill::eye)};
   A /= largest;  // prevents overflow of the squares
   detail::Tridiagonal<T> tridiagonal(A);
   arma::Mat<T> Z = tridiagonal.basis();

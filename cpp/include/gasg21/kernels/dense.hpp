@@ -30,6 +30,8 @@ struct DenseKernels {
   /// the first rows and columns of the tile.
   void (*multiply_tile)(const T* X, const T* Y, uword depth, T factor, T* C, uword stride,
                         uword rows, uword columns);
+  /// C += factor * X'Y for few vectors Y, without packing. The entries of a vector are contiguous.
+  void (*multiply_thin)(const Vectors<T>& X, const Vectors<T>& Y, T factor, T* C, uword stride);
   /// out_c = A_c'x for the d columns A_c, which have n rows and lie `stride` apart.
   void (*transpose_times)(const T* A, uword stride, uword n, uword d, const T* x, T* out);
   /// y += A w for the n x d matrix A.

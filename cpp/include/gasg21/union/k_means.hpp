@@ -162,8 +162,7 @@ inline arma::uvec k_means(const arma::mat& points, uword K, std::uint64_t seed, 
 /// The labels of k-means, numbered without gaps. There may be fewer distinct points than K.
 inline arma::uvec cluster_points(const arma::mat& points, uword K, std::uint64_t seed, uword n_init,
                                  const Parallel& parallel = Parallel()) {
-  arma::uvec labels =
-      k_means(points, detail::count_distinct(points, K), seed, n_init, parallel);
+  arma::uvec labels = k_means(points, detail::count_distinct(points, K), seed, n_init, parallel);
   std::vector<uword> number(K, 0);
   for (const uword label : labels) number[label] = 1;
   uword next = 0;

@@ -23,11 +23,19 @@ struct Factored {
 
 namespace detail {
 
-/// |cosine|^exponent. Even exponents, which are usual here, by squares.
-inline float power(float value, double exponent) {
-  if (exponent < 2 || std::fmod(exponent, 2) != 0) return float(std::pow(value, exponent));
-  const float square = value * value;
-  return exponent == 2 ? square : square * power(square, exponent / 2 - 1);
+/// The powers of absolute values. Even exponents, which are usual here, by products of squares.
+inline void raise(float* values, uword count, double exponent) {
+  const double half = exponent / 2;
+  if (half != std::floor(half) || half > 8) {
+    for (uword i = 0; i < count; ++i) values[i] = float(std::pow(std::abs(values[i]), exponent));
+    return;
+  }
+  for (uword i = 0; i < count; ++i) {
+    const float square = values[i] * values[i];
+    float product = square;
+    for (int k = 1; k < int(half); ++k) product *= square;
+    values[i] = product;
+  }
 }
 
 }  // namespace detail
@@ -40,13 +48,14 @@ inline arma::fmat shape_interaction(const arma::fmat& points, double exponent,
   require(exponent > 0, "exponent = ", exponent, " must be positive");
   const uword m = points.n_cols;
   arma::fmat W(m, m, arma::fill::zeros);
-  add_large_product(columns_of(points), columns_of(points), 1.0F, W.memptr(), m, true, parallel);
-  parallel.for_work(double(m) * double(m)).for_all(m, [] { return 0; }, [&](uword j, int) {
-    float* column = W.colptr(j);
-    column[j] = 0;
-    for (uword i = j + 1; i < m; ++i) column[i] = detail::power(std::abs(column[i]), exponent);
-  });
-  detail::mirror(W);
+  add_large_product(columns_of(points), columns_of(points), 1.0F, W.memptr(), m, false, parallel);
+  parallel.for_work(double(m) * double(m))
+      .for_all(
+          m, [] { return 0; },
+          [&](uword j, int) {
+            detail::raise(W.colptr(j), m, exponent);
+            W(j, j) = 0;
+          });
   return W;
 }
 

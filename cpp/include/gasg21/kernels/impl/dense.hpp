@@ -39,7 +39,10 @@ struct DenseTable {
       }
       for (uword p = 0; p < depth; ++p) {
         T* at = to + p * width;
-        for (uword i = 0; i < here; ++i) at[i] = from[i * next + p * step];
+        if (next == 1)
+          std::copy_n(from + p * step, here, at);
+        else
+          for (uword i = 0; i < here; ++i) at[i] = from[i * next + p * step];
         std::fill(at + here, at + width, T(0));
       }
     }
@@ -56,8 +59,7 @@ struct DenseTable {
       for (uword c = 0; c < tile_columns; ++c) {
         const P y = broadcast<P>(Y[c]);
         GASG21_UNROLL
-        for (uword r = 0; r < tile_registers; ++r)
-          sum[c][r] = multiply_add<T>(x[r], y, sum[c][r]);
+        for (uword r = 0; r < tile_registers; ++r) sum[c][r] = multiply_add<T>(x[r], y, sum[c][r]);
       }
     }
     T tile[tile_rows * tile_columns];
@@ -76,6 +78,69 @@ struct DenseTable {
     if (whole) return;
     for (uword c = 0; c < columns; ++c)
       for (uword i = 0; i < rows; ++i) C[c * stride + i] += tile[c * tile_rows + i];
+  }
+
+  // Vectors of X and of Y whose products stay in registers.
+  static constexpr uword thin_rows = bytes == 64 ? 4 : 3, thin_columns = bytes == 64 ? 6 : 4;
+
+  /// A tile of a thin product. The order of each sum does not depend on the size of the tile.
+  template <uword R, uword C>
+  static GASG21_INLINE void thin_tile(const T* X, uword next_x, const T* Y, uword next_y,
+                                      uword depth, T factor, T* out, uword stride) {
+    P sum[R][C] = {};
+    uword p = 0;
+    for (; p + lanes <= depth; p += lanes) {
+      P x[R];
+      GASG21_UNROLL
+      for (uword r = 0; r < R; ++r) x[r] = load<P>(X + r * next_x + p);
+      GASG21_UNROLL
+      for (uword c = 0; c < C; ++c) {
+        const P y = load<P>(Y + c * next_y + p);
+        GASG21_UNROLL
+        for (uword r = 0; r < R; ++r) sum[r][c] = multiply_add<T>(x[r], y, sum[r][c]);
+      }
+    }
+    if (p < depth) {
+      P x[R];
+      GASG21_UNROLL
+      for (uword r = 0; r < R; ++r) x[r] = load_first(X + r * next_x + p, depth - p);
+      GASG21_UNROLL
+      for (uword c = 0; c < C; ++c) {
+        const P y = load_first(Y + c * next_y + p, depth - p);
+        GASG21_UNROLL
+        for (uword r = 0; r < R; ++r) sum[r][c] = multiply_add<T>(x[r], y, sum[r][c]);
+      }
+    }
+    GASG21_UNROLL
+    for (uword c = 0; c < C; ++c) {
+      GASG21_UNROLL
+      for (uword r = 0; r < R; ++r) out[c * stride + r] += factor * lane_sum<T>(sum[r][c]);
+    }
+  }
+
+  /// The products of R vectors X with all Y.
+  template <uword R>
+  static GASG21_INLINE void thin_rows_of(const T* X, uword next, const Vectors<T>& Y, T factor,
+                                         T* out, uword stride) {
+    uword c = 0;
+    for (; c + thin_columns <= Y.count; c += thin_columns)
+      thin_tile<R, thin_columns>(X, next, Y.memory + c * Y.next, Y.next, Y.depth, factor,
+                                 out + c * stride, stride);
+    for (; c + 2 <= Y.count; c += 2)
+      thin_tile<R, 2>(X, next, Y.memory + c * Y.next, Y.next, Y.depth, factor, out + c * stride,
+                      stride);
+    if (c < Y.count)
+      thin_tile<R, 1>(X, next, Y.memory + c * Y.next, Y.next, Y.depth, factor, out + c * stride,
+                      stride);
+  }
+
+  static void multiply_thin(const Vectors<T>& X, const Vectors<T>& Y, T factor, T* C,
+                            uword stride) {
+    uword i = 0;
+    for (; i + thin_rows <= X.count; i += thin_rows)
+      thin_rows_of<thin_rows>(X.memory + i * X.next, X.next, Y, factor, C + i, stride);
+    for (; i < X.count; ++i)
+      thin_rows_of<1>(X.memory + i * X.next, X.next, Y, factor, C + i, stride);
   }
 
   /// The products of K columns with x. The order of each sum does not depend on K.
@@ -230,9 +295,9 @@ struct DenseTable {
     if (i < rows) rotate_rows<1, false>(Z + i, rows, rows - i, sweeps, count, rotations);
   }
 
-  static constexpr DenseKernels<T> kernels{tile_rows,       tile_columns, pack,
-                                           multiply_tile,   transpose_times, add_times,
-                                           symmetric_times, rotate};
+  static constexpr DenseKernels<T> kernels{tile_rows,     tile_columns,    pack,
+                                           multiply_tile, multiply_thin,   transpose_times,
+                                           add_times,     symmetric_times, rotate};
 };
 
 template <class T>
