@@ -78,7 +78,7 @@ def one_subspace() -> Iterator[tuple[str, Case]]:
                 where = f"{form} {np.dtype(dtype).name} seed {seed}"
                 makers: dict[str, Callable[[], Any]] = {
                     "default": lambda seed=seed: GASG21(3, random_state=seed),
-                    "paper": lambda seed=seed: GASG21(3, scaling=False, polish=False, random_state=seed),
+                    "paper": lambda seed=seed: GASG21(3, metric="canonical", polish=False, random_state=seed),
                     "scaled stream": lambda seed=seed: GASG21(3, polish=False, random_state=seed),
                     "working": lambda seed=seed: GASG21(3, working_components=5, random_state=seed),
                     "auto": lambda seed=seed: GASG21("auto", random_state=seed),
@@ -95,7 +95,7 @@ def one_subspace() -> Iterator[tuple[str, Case]]:
         for d in (2, 12):
             X = make_low_rank(*size, d, outlier_fraction=0.3, observed_fraction=observed, random_state=5).data
             yield f"fit default {name} d {d}", lambda X=X, d=d: fitted(GASG21(d, random_state=1), {"X": X})
-            paper = GASG21(d, scaling=False, polish=False, max_passes=4, random_state=1)
+            paper = GASG21(d, metric="canonical", polish=False, max_passes=4, random_state=1)
             yield f"fit paper {name} d {d}", lambda X=X, paper=paper: fitted(paper, {"X": X})
     whole = make_low_rank(500, 80, 4, outlier_fraction=0.5, singular_values=[100, 30, 5, 1], random_state=2).data
     yield "fit default ill-conditioned", lambda: fitted(GASG21(4, random_state=3), {"X": whole})
@@ -123,7 +123,7 @@ def unions() -> Iterator[tuple[str, Case]]:
                 makers: dict[str, Callable[[], Any]] = {
                     "default": lambda seed=seed: KGASG21(3, 2, random_state=seed),
                     "paper": lambda seed=seed: KGASG21(
-                        3, 2, init="farthest", scaling=False, polish=False, random_state=seed
+                        3, 2, init="farthest", metric="canonical", polish=False, random_state=seed
                     ),
                     "reject": lambda seed=seed: KGASG21(3, [1, 2, 3], reject_outliers=True, random_state=seed),
                     "one": lambda seed=seed: KGASG21(1, 2, random_state=seed),

@@ -42,7 +42,7 @@ NAMES = {  # our runs, and the row of the paper
 
 def paper_mode(seed: int, init: Any = "random", passes: int = 11) -> GASG21:
     """Return the paper's algorithm with its 5000 updates: 11 passes over 464 images are 5104 updates."""
-    return GASG21(D, scaling=False, polish=False, init=init, max_passes=passes, tol=0, random_state=seed)
+    return GASG21(D, metric="canonical", polish=False, init=init, max_passes=passes, tol=0, random_state=seed)
 
 
 METHODS: dict[str, Callable[[int], Any]] = {
@@ -62,7 +62,7 @@ EXTRA: dict[str, Callable[[int], Any]] = {
 SETTINGS = {
     "images": "64 faces of one person and 400 photographs, 30 x 30, grey levels, not centred",
     "d": D,
-    PAPER_GASG21: "scaling=False, polish=False, init='random', max_passes=11 (5104 updates; the paper: 5000), tol=0",
+    PAPER_GASG21: "metric='canonical', polish=False, init='random', max_passes=11 (5104 updates; the paper: 5000), tol=0",
     SCALED_GASG21: "defaults",
     "REAPER": "max_iter=50, as in the paper; spherize=True, our choice",
     "OP": "OutlierPursuit, max_iter=50, as in the paper; regularization='published', our choice",

@@ -33,7 +33,7 @@ Make = Callable[[int, int, int], Any]  # from the number of motions, the number 
 def paper_mode(q: int) -> Make:
     """Return the paper's algorithm with q candidates per motion and 20 passes."""
     return lambda K, m, seed: KGASG21(
-        K, D, init="farthest", n_candidates=q * K, scaling=False, polish=False, tol=0, random_state=seed
+        K, D, init="farthest", n_candidates=q * K, metric="canonical", polish=False, tol=0, random_state=seed
     )
 
 
@@ -63,7 +63,7 @@ ONCE = (LRR_NAME, "SSC", ENSEMBLE)  # not random, or almost not
 ONCE_NOTE = "; LRR, SSC and the ensemble once"
 SETTINGS = {
     "d": D,
-    "ours, paper mode": "init='farthest', scaling=False, polish=False, n_candidates=Q, 20 passes; " + FIRST_STEP,
+    "ours, paper mode": "init='farthest', metric='canonical', polish=False, n_candidates=Q, 20 passes; " + FIRST_STEP,
     "ours, scaled": "defaults, n_candidates=Q",
     "LBF": "LBF(K, 4, affine=False), Q at most the number of samples",
     "LRR": "LRR(K, lam=4, affine=True), its authors' setting",

@@ -48,7 +48,7 @@ def starter(method: str, n: int, d: int, seed: int, mu_max: float | None = None)
     adaptive = AdaptiveStep(mu_max=mu_max)
     parameters: dict[str, dict[str, Any]] = {
         PAPER: {"step_size": adaptive},
-        SCALED: {"step_size": adaptive, "scaling": True},
+        SCALED: {"step_size": adaptive, "metric": "scaled"},
         DIMINISHING: {"step_size": "diminishing"},
         GROUSE: {"step_size": "constant", "loss": "squared"},
         GRASTA: {"step_size": "multilevel", "loss": "l1"},

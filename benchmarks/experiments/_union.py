@@ -18,7 +18,7 @@ FOUND = 1e-3  # up to this angle a subspace counts as identified; lost ones have
 FIRST_STEP = "largest step min(0.1, half the median residual at the start)"
 SETTINGS = {
     "problem": f"K = {K} subspaces, d = {D}, n = {N}, {MEMBERS} inliers each, Gaussian outliers added, {OBSERVED:.0%} of the entries observed",
-    "ours, paper mode": f"init='farthest', scaling=False, polish=False, n_candidates=Q, tol=0; {FIRST_STEP}",
+    "ours, paper mode": f"init='farthest', metric='canonical', polish=False, n_candidates=Q, tol=0; {FIRST_STEP}",
     "ours, scaled": "defaults (init='density', scaling, polish and repair), n_candidates=Q",
     "identified": f"angle at most {FOUND:g}",
 }
@@ -44,7 +44,7 @@ def fit(p: Any, q: int, seed: int, *, scaled: bool, updates: int = 40_000) -> KG
             *(K, D),
             init="farthest",
             n_candidates=q * K,
-            scaling=False,
+            metric="canonical",
             polish=False,
             max_passes=passes,
             tol=0,

@@ -28,12 +28,12 @@ DATA: tuple[str, ...] = ()
 SEEDS = 5
 PASSES, SHOWN, POINTS = 20, 0, 200
 MODES: dict[str, dict[str, Any]] = {
-    "paper mode": {"init": "farthest", "scaling": False, "n_candidates": 200},
+    "paper mode": {"init": "farthest", "metric": "canonical", "n_candidates": 200},
     "scaled": {},
 }
 SETTINGS = {
     "problem": union.SETTINGS["problem"] + ", 50 % outliers",
-    "ours, paper mode": f"init='farthest', n_candidates=200, scaling=False, 20 passes of partial_fit; {union.FIRST_STEP}",
+    "ours, paper mode": f"init='farthest', n_candidates=200, metric='canonical', 20 passes of partial_fit; {union.FIRST_STEP}",
     "ours, scaled": "defaults, 20 passes of partial_fit",
     "shown": "the first seed; residuals thinned to 200 a curve",
 }

@@ -37,7 +37,7 @@ def render(chapters: list[Chapter]) -> str:
 <h1>{TITLE}</h1>
 <p>All figures and tables, and the claims about them, of J. He and Y. Zhang, “Adaptive Stochastic Gradient Descent on the Grassmannian for
 Robust Low-Rank Subspace Recovery and Clustering” (arXiv:1412.4044), repeated. <em>Paper mode</em> is the paper's
-algorithm (<code>scaling=False, polish=False</code>, for K subspaces also <code>init="farthest"</code>), <em>scaled</em> is the default of gasg21.</p>
+algorithm (<code>metric="canonical", polish=False</code>, for K subspaces also <code>init="farthest"</code>), <em>scaled</em> is the default of gasg21.</p>
 {notice(chapters)}
 </header>
 <main>

@@ -21,7 +21,7 @@ FIRST_SEED = 1000
 
 def paper(n_components: int, **parameters: Any) -> GASG21:
     """Return GASG21 as in the paper."""
-    return GASG21(n_components, scaling=False, polish=False, **parameters)
+    return GASG21(n_components, metric="canonical", polish=False, **parameters)
 
 
 def square(d: int, outliers: float, values: tuple[float, float], seed: int) -> Any:

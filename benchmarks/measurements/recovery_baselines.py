@@ -102,7 +102,7 @@ def faces(run: Run) -> None:
             "TME, shrinkage=0.5": TME(9, shrinkage=0.5),
             "GASG21": GASG21(9, random_state=0),
             "GASG21, working_components=18": GASG21(9, working_components=18, random_state=0),
-            "GASG21, as in the paper": GASG21(9, scaling=False, polish=False, random_state=0),
+            "GASG21, as in the paper": GASG21(9, metric="canonical", polish=False, random_state=0),
         }
         for name, model in models.items():
             model.fit(X)
@@ -124,8 +124,8 @@ COMMON = {
 }
 METHODS: dict[str, Callable[[int], Any]] = {
     "GASG21": lambda s: GASG21(5, random_state=s),
-    "GASG21, as in the paper": lambda s: GASG21(5, scaling=False, polish=False, random_state=s),
-    "GASG21-DM": lambda s: GASG21(5, scaling=False, polish=False, step_size="diminishing", random_state=s),
+    "GASG21, as in the paper": lambda s: GASG21(5, metric="canonical", polish=False, random_state=s),
+    "GASG21-DM": lambda s: GASG21(5, metric="canonical", polish=False, step_size="diminishing", random_state=s),
     "GROUSE": lambda s: GROUSE(5, random_state=s),
     "GRASTA": lambda s: GRASTA(5, random_state=s),
     "REAPER": lambda _: REAPER(5),

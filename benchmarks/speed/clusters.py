@@ -64,7 +64,7 @@ def paper_fit(run: Run) -> None:
     union = make_union_of_subspaces(
         *(2000, 100, 3, 20), outlier_fraction=0.5, observed_fraction=0.7, random_state=SEED + 7
     )
-    plain = {"scaling": False, "polish": False, "n_ensemble": 1, "whiten": False, "screen": False}
+    plain = {"metric": "canonical", "polish": False, "n_ensemble": 1, "whiten": False, "screen": False}
     model = KGASG21(20, 3, init="farthest", n_candidates=200, max_passes=20, tol=0, random_state=0, **plain)
     seconds, fitted = least(lambda: model.fit(union.data), 2 if run.quick else 5)
     inliers = union.labels >= 0

@@ -25,7 +25,7 @@ SEED = 70_000  # no setting was chosen on this seed
 
 def paper(d: int, **parameters: Any) -> GASG21:
     """Return GASG21 as in the paper."""
-    return GASG21(d, scaling=False, polish=False, random_state=0, **parameters)
+    return GASG21(d, metric="canonical", polish=False, random_state=0, **parameters)
 
 
 def compare(title: str, problem: Any, methods: dict[str, Callable[[], Any]], target: float, repeats: int) -> None:

@@ -24,7 +24,7 @@ def stream(problem, seed=0):
     Returns the model and a log with one row per update: the sample, its cluster and its residual.
     """
     rng = np.random.default_rng(seed)
-    model = KGASG21(K, D, init="farthest", scaling=False, random_state=seed)  # the algorithm of the paper
+    model = KGASG21(K, D, init="farthest", metric="canonical", random_state=seed)  # the algorithm of the paper
     log = []
     for _ in range(PASSES):
         order = rng.permutation(len(problem.data))

@@ -17,7 +17,6 @@ lazy: they return Dask arrays. docs/large_data.md says when a cluster pays, and 
 from __future__ import annotations
 
 import functools
-import inspect
 import os
 import warnings
 from collections.abc import Callable
@@ -27,6 +26,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from gasg21._data.block_source import N_SAMPLED, BlockSource
+from gasg21._data.constructor import parameter, with_parameters
 from gasg21._estimators.gasg21 import GASG21 as _GASG21
 from gasg21._estimators.kgasg21 import KGASG21 as _KGASG21
 from gasg21._support.optional import optional
@@ -73,12 +73,23 @@ def _in_memory_only(method: Method) -> Method:
     return strict  # type: ignore[return-value]
 
 
+@with_parameters
 class _OnDask:
-    """What both estimators do on a cluster."""
+    """Methods of both estimators on a cluster."""
 
     _in_memory: ClassVar[type[Any]]
-    n_sampled: int
-    client: Any
+
+    n_sampled: int = parameter(
+        default=N_SAMPLED,
+        kind="int",
+        text="""Samples that are drawn from all parts and fitted first, in this process; `KGASG21` draws at least 1000
+        per cluster.""",
+    )
+    client: Any = parameter(
+        default=None,
+        kind="dask.distributed.Client, optional",
+        text="The cluster to use; by default the client of this process.",
+    )
 
     def fit(self, X: Any, y: None = None, mask: Any = None, *, callback: PassCallback | None = None) -> Any:
         """Fit all parts on the cluster.
@@ -153,33 +164,17 @@ class _OnDask:
         return type(self)(**own)
 
 
-def _with_own_parameters(in_memory: type[Any]) -> Callable[..., None]:
-    """Return a constructor with the parameters of an estimator in memory, and those of the cluster."""
-
-    def __init__(self: Any, *args: Any, n_sampled: int = N_SAMPLED, client: Any = None, **kwargs: Any) -> None:
-        in_memory.__init__(self, *args, **kwargs)
-        self.n_sampled = n_sampled
-        self.client = client
-
-    known = inspect.signature(in_memory.__init__).parameters.values()
-    own = inspect.signature(__init__).parameters
-    __init__.__signature__ = inspect.Signature([*known, *(own[name] for name in _OWN)])  # type: ignore[attr-defined]
-    return __init__
-
-
 def _documented(cls: type[Any]) -> type[Any]:
-    """Put the parameters and attributes of the estimator in memory into a docstring."""
-    start, end = "Parameters\n----------\n", "\n\nAttributes\n"
-    known, own = (inspect.cleandoc(each.__doc__ or "") for each in (cls._in_memory, cls))
-    parameters, _, attributes = known.partition(start)[2].partition(end)
+    """Put the attributes of the estimator in memory into a docstring."""
+    attributes = (cls._in_memory.__doc__ or "").partition("\n\nAttributes\n----------\n")[2]
     for following in ("References", "Examples"):
         attributes = attributes.partition(f"\n\n{following}\n")[0]
-    own = own.replace(start, f"{start}{parameters}\n", 1)
-    cls.__doc__ = own.replace("\n\nExamples\n", f"{end}{attributes}\n\nExamples\n", 1)
+    cls.__doc__ = (cls.__doc__ or "").replace("{attributes}", attributes)
     return cls
 
 
 @_documented
+@with_parameters
 class GASG21(_OnDask, _GASG21, registered=False):
     """`gasg21.GASG21` on a Dask cluster.
 
@@ -189,10 +184,11 @@ class GASG21(_OnDask, _GASG21, registered=False):
 
     Parameters
     ----------
-    n_sampled : int
-        Samples that are drawn from all parts and fitted first, in this process.
-    client : dask.distributed.Client, optional
-        The cluster to use; by default the client of this process.
+    {parameters}
+
+    Attributes
+    ----------
+    {attributes}
 
     Examples
     --------
@@ -211,7 +207,6 @@ class GASG21(_OnDask, _GASG21, registered=False):
     """
 
     _in_memory = _GASG21
-    __init__ = _with_own_parameters(_GASG21)
 
     def _fit(self, X: Any, mask: Any, callback: PassCallback | None) -> Any:
         self._check_parameters()
@@ -229,6 +224,7 @@ class GASG21(_OnDask, _GASG21, registered=False):
 
 
 @_documented
+@with_parameters
 class KGASG21(_OnDask, _KGASG21, registered=False):
     """`gasg21.KGASG21` on a Dask cluster.
 
@@ -237,10 +233,11 @@ class KGASG21(_OnDask, _KGASG21, registered=False):
 
     Parameters
     ----------
-    n_sampled : int
-        Samples that are drawn from all parts and fitted first, in this process; at least 1000 per cluster.
-    client : dask.distributed.Client, optional
-        The cluster to use; by default the client of this process.
+    {parameters}
+
+    Attributes
+    ----------
+    {attributes}
 
     Examples
     --------
@@ -259,7 +256,6 @@ class KGASG21(_OnDask, _KGASG21, registered=False):
     """
 
     _in_memory = _KGASG21
-    __init__ = _with_own_parameters(_KGASG21)
 
     def _fit(self, X: Any, mask: Any, began: float, callback: PassCallback | None) -> Any:
         engine = self._engine()

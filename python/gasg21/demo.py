@@ -125,8 +125,10 @@ def _convergence(problem: Any, seed: int) -> tuple[Array, dict[str, Array]]:
     models = {
         # The default max_level keeps the step large enough to follow a change. This stream does not change.
         "GASG21": GASG21(N_COMPONENTS, step_size=AdaptiveStep(max_level=64), random_state=seed),
-        "GASG21 as in the paper": GASG21(N_COMPONENTS, scaling=False, random_state=seed),
-        "GASG21-DM (diminishing step)": GASG21(N_COMPONENTS, scaling=False, step_size="diminishing", random_state=seed),
+        "GASG21 as in the paper": GASG21(N_COMPONENTS, metric="canonical", random_state=seed),
+        "GASG21-DM (diminishing step)": GASG21(
+            N_COMPONENTS, metric="canonical", step_size="diminishing", random_state=seed
+        ),
         "GROUSE (squared loss)": GROUSE(N_COMPONENTS, random_state=seed),
     }
     rng = np.random.default_rng(seed)

@@ -24,10 +24,10 @@ class AdaptiveStep:
     Parameters
     ----------
     eta0 : float, optional
-        Largest step. None means 1 with scaling, 0.5 without.
+        Largest step. None means 1 in the scaled metric, 0.5 in the canonical one.
     mu_max : float, optional
-        Larger values shrink the step later: slower, and safer on ill-conditioned data. None means 6 with scaling, 15
-        without.
+        Larger values shrink the step later: slower, and safer on ill-conditioned data. None means 6 in the
+        scaled metric, 15 in the canonical one.
     mu_min : float
         Lower end of ``mu``.
     f_min, f_max : float
@@ -37,7 +37,7 @@ class AdaptiveStep:
         Width of the sigmoid.
     max_level : int, optional
         How often the step is halved at most. With a bound, a stream that has converged can still follow a change of
-        the subspace. None means 32 for `partial_fit` with scaling, else no bound.
+        the subspace. None means 32 for `partial_fit` in the scaled metric, else no bound.
 
     Examples
     --------
@@ -117,7 +117,7 @@ class MultiLevelStep:
     sets the unit of the step; two gradients are compared by their cosine, not by their product, so that long
     gradients do not dominate; angle and level are bounded; ``mu`` starts at ``mu_min`` and returns to
     ``(mu_max - 1) / 2``; the level does not fall from 1 to 0; a step uses the level from before it is adapted. Not
-    for ``scaling=True``.
+    for ``metric="scaled"``.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ class GreedyStep:
     The angle is ``arctan(|r| / |w|)``, the vector's own angle to the subspace. There is nothing to tune, and nothing
     is faster on clean data (L. Balzano and S. J. Wright, "Local convergence of an algorithm for subspace
     identification from partial data", 2015). One outlier rotates the subspace away. Not for `GRASTA` nor for
-    ``scaling=True``.
+    ``metric="scaled"``.
 
     Examples
     --------

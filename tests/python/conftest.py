@@ -9,7 +9,7 @@ from gasg21.datasets import make_low_rank
 
 def paper(n_components, **parameters):
     """GASG21 as in the paper: Algorithms 1 and 2 and nothing else."""
-    return GASG21(n_components, scaling=False, polish=False, **parameters)
+    return GASG21(n_components, metric="canonical", polish=False, **parameters)
 
 
 @pytest.fixture

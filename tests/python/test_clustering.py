@@ -98,7 +98,7 @@ def test_polish_reaches_least_squares_on_the_true_members(union, fitted):
         assert best < 1.15 * subspace_angle(alone.components_, basis) + 1e-4
 
 
-@pytest.mark.parametrize("parameters", [{}, {"init": "farthest", "scaling": False, "n_candidates": 60}])
+@pytest.mark.parametrize("parameters", [{}, {"init": "farthest", "metric": "canonical", "n_candidates": 60}])
 def test_the_stream_alone_finds_them_too(parameters):
     p = make_union_of_subspaces(400, 40, 2, 4, outlier_fraction=0.25, observed_fraction=0.7, random_state=5)
     model = KGASG21(4, 2, polish=False, tol=1e-4, max_passes=60, random_state=1, **parameters).fit(p.data)
@@ -160,7 +160,7 @@ def test_the_outlier_rule_counts_the_chances_of_k_subspaces(rng):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_one_cluster_is_gasg21_to_the_bit(union):
-    for parameters in ({}, {"scaling": False, "polish": False, "max_passes": 3, "tol": 0}):
+    for parameters in ({}, {"metric": "canonical", "polish": False, "max_passes": 3, "tol": 0}):
         k = KGASG21(1, 3, random_state=4, **parameters)
         one = GASG21(3, random_state=4, **parameters)
         for method in ("fit", "partial_fit"):

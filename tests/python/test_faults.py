@@ -106,7 +106,7 @@ def test_infinity_is_refused_before_anything_changes(stream, problem, value, met
 @pytest.mark.parametrize(
     "make",
     [
-        lambda **more: GASG21(3, scaling=False, polish=False, random_state=0, **more),
+        lambda **more: GASG21(3, metric="canonical", polish=False, random_state=0, **more),
         lambda **more: GASG21(3, polish=False, center=True, init="spherical_pca", random_state=0, **more),
         lambda **more: GASG21("auto", polish=False, random_state=0, **more),
         lambda **more: GROUSE(3, random_state=0, **more),
@@ -134,7 +134,7 @@ def test_a_stream_goes_on_where_finite_entries_overflow(problem):
     X[17, 5], X[18:, 5] = -1.5e308, 1.5e308  # less the centre it is infinite
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = GASG21(3, scaling=False, polish=False, center=True, random_state=0).fit(X)
+        model = GASG21(3, metric="canonical", polish=False, center=True, random_state=0).fit(X)
     assert model.diagnostics_["n_nonfinite"] > 0
 
 

@@ -119,11 +119,11 @@ def test_a_good_fit_is_believed_in_few_dimensions():
     assert GASG21(3, random_state=0).fit(problem.data).converged_
 
 
-@pytest.mark.parametrize("scaling", [True, False])
+@pytest.mark.parametrize("metric", ["scaled", "canonical"])
 @pytest.mark.parametrize("polish", [True, False])
-def test_both_stages_can_be_had_alone(scaling, polish):
+def test_both_stages_can_be_had_alone(metric, polish):
     problem = problem_of(1000, 100, 4, outliers=0.4, seed=87)
-    model = GASG21(4, scaling=scaling, polish=polish, random_state=0).fit(problem.data)
+    model = GASG21(4, metric=metric, polish=polish, random_state=0).fit(problem.data)
     assert subspace_angle(model.components_, problem.basis) < 2e-6
     assert model.converged_
     assert ("polish" in {record["stage"] for record in model.history_}) == polish
@@ -172,7 +172,7 @@ def test_scales_change_nothing_in_a_fit(problem, rng):
         model = GASG21(3, random_state=0).fit(problem.data * 10.0 ** rng.choice([0, k], (600, 1)))
         assert subspace_angle(model.components_, expected.components_) < 1e-9
         assert model.status_ == "converged"
-        assert GASG21(3, scaling=False, polish=False, random_state=0).fit(problem.data * 10.0**k).converged_
+        assert GASG21(3, metric="canonical", polish=False, random_state=0).fit(problem.data * 10.0**k).converged_
 
 
 @pytest.mark.parametrize("d", [2, 5, 10])
@@ -205,6 +205,7 @@ def test_working_components_do_not_hurt_where_they_do_not_help():
     [
         ({"working_components": 2}, r"working_components=2 must be an integer in \[3, n_features - 1 = 59\]"),
         ({"working_components": 6, "polish": False}, "must be None with polish=False"),
+        ({"metric": "euclid"}, "metric='euclid' must be one of 'scaled', 'canonical'"),
         ({"scaling": "yes"}, "scaling='yes' must be True or False"),
         ({"polish": None}, "polish=None must be True or False"),
         ({"n_components": "all"}, "n_components='all' must be an integer"),

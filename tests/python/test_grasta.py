@@ -140,7 +140,7 @@ def test_grasta_reaches_1e_6_on_corrupted_entries():
     model = GRASTA(5, step_size=rule, max_passes=33, tol=0, random_state=0).fit(data)
     assert subspace_angle(model.components_, basis) < 1e-6
     with pytest.warns(ConvergenceWarning):
-        paper = GASG21(5, scaling=False, polish=False, random_state=0).fit(data)
+        paper = GASG21(5, metric="canonical", polish=False, random_state=0).fit(data)
     assert subspace_angle(paper.components_, basis) > 0.1  # the loss for whole samples is lost here
 
 
@@ -194,8 +194,8 @@ def test_greedy_grouse_is_fast_on_clean_data_and_fails_with_outliers():
         (GRASTA(3, admm_max_iter=0), r"admm_max_iter=0 must be an integer in \[1, 100000\]"),
         (GRASTA(3, admm_tol=-1.0), r"admm_tol=-1.0 must be a number in \[0, 1\]"),
         (GRASTA(3, step_size="greedy"), "step_size='greedy': the greedy step belongs to least squares"),
-        (GASG21(3, step_size=GreedyStep()), r"step_size=GreedyStep\(\): .* needs scaling=False"),
-        (GASG21(3, step_size="multilevel"), "step_size='multilevel': .* needs scaling=False"),
+        (GASG21(3, step_size=GreedyStep()), r"step_size=GreedyStep\(\): .* needs metric='canonical'"),
+        (GASG21(3, step_size="multilevel"), "step_size='multilevel': .* needs metric='canonical'"),
         (GRASTA(3, step_size=MultiLevelStep(mu_max=2.0)), "mu_max=2 must exceed 2 mu_min"),
     ],
 )

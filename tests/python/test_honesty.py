@@ -123,7 +123,7 @@ def test_paper_mode_doubts_nothing():
     X, _ = blocks_that_share(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = GASG21(4, scaling=False, polish=False, random_state=0).fit(X)
+        model = GASG21(4, metric="canonical", polish=False, random_state=0).fit(X)
     assert model.status_ in ("converged", "max_passes")
 
 

@@ -128,7 +128,7 @@ def test_single_precision_follows_double(observed):
 def test_weights_and_scores_are_those_of_plain_least_squares(observed, dtype, tolerance):
     problem = make_low_rank(200, 150, 4, outlier_fraction=0.5, observed_fraction=observed, random_state=5)
     X = problem.data.astype(dtype)
-    model = GASG21(4, init=problem.basis.astype(dtype), scaling=False, polish=False, random_state=0)
+    model = GASG21(4, init=problem.basis.astype(dtype), metric="canonical", polish=False, random_state=0)
     model.partial_fit(np.full((1, 150), np.nan, dtype))  # which leaves the basis where it is
     U = model.components_.T.astype(np.float64)
     scores = -reference.residuals_to(U, X.astype(np.float64))
@@ -168,10 +168,10 @@ def test_unions_agree():
 def test_a_stream_goes_on_with_another_set():
     """A pickle may come from another machine."""
     X = paper_problem(500, 5, 0.7)
-    whole = GASG21(5, scaling=False, polish=False, random_state=0).partial_fit(X)
+    whole = GASG21(5, metric="canonical", polish=False, random_state=0).partial_fit(X)
     for name in SETS:
         _core.use_instruction_set(SETS[0])
-        model = GASG21(5, scaling=False, polish=False, random_state=0).partial_fit(X[:500])
+        model = GASG21(5, metric="canonical", polish=False, random_state=0).partial_fit(X[:500])
         _core.use_instruction_set(name)
         assert subspace_angle(model.partial_fit(X[500:]).components_, whole.components_) <= 1e-9
 

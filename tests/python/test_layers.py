@@ -5,8 +5,6 @@ The files are read as text, never imported, so a broken import cannot hide a bro
 
 import ast
 import re
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
@@ -277,15 +275,6 @@ def test_every_header_has_its_test():
 def test_every_public_module_has_its_test():
     names = [name for name in python_graph() if "." not in name and not name.startswith("_")]
     assert_none(untested(names, MODULES_TESTED_ELSEWHERE, files_of_tests("python", "py")))
-
-
-# ---- following one call
-
-
-def test_a_call_takes_few_files_and_few_calls_into_the_core():
-    command = [sys.executable, str(ROOT / "scripts" / "trace_calls.py"), "--check"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 # ---- the documentation names files that exist

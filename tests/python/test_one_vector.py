@@ -93,7 +93,16 @@ def test_a_vector_in_another_form_is_the_same_vector(problem):
 def test_parameters_are_looked_at_with_each_vector(problem):
     model = GASG21(3, random_state=0).partial_fit(problem.data)
     x = np.nan_to_num(problem.data[:1])
-    bad = {"max_passes": 0, "tol": -1, "scaling": 3, "on_bad": "?", "absent": None, "n_components": 4, "n_jobs": 0}
+    bad = {
+        "max_passes": 0,
+        "tol": -1,
+        "metric": 3,
+        "scaling": 3,
+        "on_bad": "?",
+        "absent": None,
+        "n_components": 4,
+        "n_jobs": 0,
+    }
     for name, value in bad.items():
         good = getattr(model, name)
         with pytest.raises(InvalidInputError, match=f"{name}="):

@@ -72,7 +72,7 @@ def test_a_stream_publishes_axes_and_keeps_its_basis(data):
 
 
 def test_paper_mode_publishes_its_basis_as_it_is(data):
-    model = GASG21(4, scaling=False, polish=False, random_state=0).partial_fit(data.data)
+    model = GASG21(4, metric="canonical", polish=False, random_state=0).partial_fit(data.data)
     assert model.components_.tobytes() == model._current().subspace.basis.tobytes()
 
 

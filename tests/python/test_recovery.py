@@ -260,7 +260,7 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
-@pytest.mark.parametrize("parameters", [{}, {"scaling": False, "polish": False}])
+@pytest.mark.parametrize("parameters", [{}, {"metric": "canonical", "polish": False}])
 @pytest.mark.parametrize("delay", [0.1, 0.7])
 def test_ctrl_c_returns_at_once_and_leaves_a_usable_model(method, parameters, delay):
     command = [sys.executable, "-c", INTERRUPTED, method, repr(parameters)]

@@ -54,7 +54,7 @@ def changing(rng):
 @pytest.mark.parametrize("observed", [1.0, 0.8])
 def test_status_and_changes_are_those_of_the_oracle(changing, rng, observed):
     X = np.where(rng.random(changing[0].shape) < observed, changing[0], np.nan)
-    model, oracle = GASG21(3, scaling=False, polish=False, random_state=0), Detector()
+    model, oracle = GASG21(3, metric="canonical", polish=False, random_state=0), Detector()
     for x in X:
         model.partial_fit(x)
         oracle.see(model.residuals_[0], null_residual(np.isfinite(x).sum(), 3))
@@ -194,9 +194,9 @@ def test_natural_order_after_a_fit_does_not_reopen_the_step(rng):
 
 def test_the_paper_never_replays_unless_told_to(changing):
     X = np.repeat(changing[0][:100], 5, axis=0)
-    paper = GASG21(3, scaling=False, polish=False, random_state=0).partial_fit(X)
+    paper = GASG21(3, metric="canonical", polish=False, random_state=0).partial_fit(X)
     assert paper._tracker.replay == 0
-    told = GASG21(3, scaling=False, polish=False, replay=32, random_state=0).partial_fit(X)
+    told = GASG21(3, metric="canonical", polish=False, replay=32, random_state=0).partial_fit(X)
     assert told._tracker.replay == 32
     assert GASG21(3, random_state=0).partial_fit(X)._tracker.replay == 64
     assert GROUSE(3, random_state=0).partial_fit(X)._tracker.replay == 0  # a constant step compares nothing
@@ -258,7 +258,7 @@ def test_rows_and_batches_give_the_same_stream(changing):
     [
         lambda: GASG21(3, random_state=0),
         lambda: GASG21(3, center=True, random_state=0),
-        lambda: GASG21(3, scaling=False, polish=False, random_state=0),
+        lambda: GASG21(3, metric="canonical", polish=False, random_state=0),
         lambda: GROUSE(3, random_state=0),
         lambda: GRASTA(3, random_state=0),
         lambda: KGASG21(2, 3, random_state=0),

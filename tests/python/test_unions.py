@@ -207,9 +207,16 @@ def test_one_run_stands_where_others_agree():
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_the_paper_is_asked_nothing():
     X, _ = close_subspaces(0)
-    model = KGASG21(3, 3, init="farthest", scaling=False, polish=False, random_state=0).fit(X)
+    model = KGASG21(3, 3, init="farthest", metric="canonical", polish=False, random_state=0).fit(X)
     explicit = KGASG21(
-        *(3, 3), init="farthest", scaling=False, polish=False, whiten=False, n_ensemble=1, screen=False, random_state=0
+        *(3, 3),
+        init="farthest",
+        metric="canonical",
+        polish=False,
+        whiten=False,
+        n_ensemble=1,
+        screen=False,
+        random_state=0,
     )
     assert model.agreement_ is None
     for U, V in zip(model.subspaces_, explicit.fit(X).subspaces_, strict=True):

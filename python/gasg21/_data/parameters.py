@@ -29,7 +29,8 @@ Array = npt.NDArray[Any]
 # happens with at most the second probability.
 _MISSED, _MISSED_AT_MOST, _NEAR = 1e-3, 0.05, 0.1
 _MOST_THREADS = 4096  # a larger number is a mistake
-_MOST_KEPT = 1_000_000  # vectors that a stream replays; a larger number is a mistake
+ON_BAD, ABSENT = ("raise", "skip"), ("missing", "zero")  # rows with infinities; entries that are not stored
+MOST_KEPT = 1_000_000  # vectors that a stream replays; a larger number is a mistake
 _cores_of_machine = functools.cache(joblib.cpu_count)  # knows the limits of a container; slow
 
 # ---- checks
@@ -69,6 +70,13 @@ def check_number(name: str, value: Any, low: float, high: float = np.inf, *, ope
         msg = f"{name}={value!r} must be a number in {left}{low}, {right}"
         raise InvalidInputError(msg)
     return float(value)
+
+
+def check_reading(estimator: Any) -> tuple[str, str]:
+    """Return how an estimator reads data: its `on_bad` and `absent`."""
+    check_choice("on_bad", estimator.on_bad, ON_BAD)
+    check_choice("absent", estimator.absent, ABSENT)
+    return estimator.on_bad, estimator.absent
 
 
 def is_share(n_components: Any) -> bool:
@@ -195,17 +203,11 @@ def check_callback(callback: Any) -> None:
 # ---- replay
 
 
-def check_replay(replay: Any) -> int | None:
-    """Refuse a number of vectors to keep that is neither None nor an integer of at least 0."""
-    return None if replay is None else check_integer("replay", replay, 0, _MOST_KEPT)
-
-
 def core_following(replay: Any, *, paper: bool, replay_helps: bool = True) -> _core.Following:
     """Return how a stream is followed. The paper's algorithm is only watched, unless `replay` asks for more."""
-    kept = check_replay(replay)
-    if kept is None and not paper and replay_helps:
+    if replay is None and not paper and replay_helps:
         return _core.Following(restart=True)
-    return _core.Following(replay=kept or 0, restart=not paper)
+    return _core.Following(replay=replay or 0, restart=not paper)
 
 
 def step_adapts(step_size: str | StepSize) -> bool:
@@ -214,11 +216,11 @@ def step_adapts(step_size: str | StepSize) -> bool:
     return isinstance(rule, AdaptiveStep | MultiLevelStep)
 
 
-# ---- scaling and step_size
+# ---- metric and step_size
 
 
 def core_metric(scaling: bool) -> _core.Metric:
-    """Return the compiled metric that a ``scaling`` parameter stands for."""
+    """Return the compiled metric: the scaled one or the canonical one."""
     return _core.CovarianceScaling() if scaling else _core.NoScaling()
 
 
@@ -248,7 +250,7 @@ def first_step_is_free(step_size: str | StepSize) -> bool:
 
 def _compiled(rule: StepSize, scaling: bool, stream: bool, l1: bool) -> _core.StepRule:
     if scaling and isinstance(rule, MultiLevelStep | GreedyStep):
-        msg = "this rule measures its steps in the paper's metric; it needs scaling=False"
+        msg = "this rule measures its steps in the paper's metric; it needs metric='canonical'"
         raise ValueError(msg)
     if l1 and isinstance(rule, GreedyStep):
         msg = "the greedy step belongs to least squares; GRASTA has no such angle"

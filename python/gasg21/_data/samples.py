@@ -24,7 +24,7 @@ from sklearn.utils.validation import validate_data
 from gasg21 import _core
 from gasg21._data.frames import raise_for_dimensions, refuse_text_columns
 from gasg21._data.parameters import Array as Array  # most modules take the name from here
-from gasg21._data.parameters import check_choice, check_n_jobs, n_threads
+from gasg21._data.parameters import check_n_jobs, check_reading, n_threads
 from gasg21._support.guarded import Guarded
 from gasg21.exceptions import InvalidInputError
 
@@ -155,8 +155,7 @@ def check_samples(
 
     ``dtype`` is that of its model, None before there is one. With ``finite=False`` the caller refuses infinities.
     """
-    check_choice("on_bad", estimator.on_bad, ("raise", "skip"))
-    check_choice("absent", estimator.absent, ("missing", "zero"))
+    check_reading(estimator)
     if isinstance(X, np.ma.MaskedArray):
         observed = ~np.ma.getmaskarray(X)
         mask, X = observed if mask is None else observed & mask, X.data

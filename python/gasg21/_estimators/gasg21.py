@@ -5,86 +5,36 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from gasg21._algorithms.block_sums import check_basis
+from gasg21._data.constructor import parameter, with_parameters
+from gasg21._data.parameters import check_flag
+from gasg21._estimators.parameter_tables import MetricParameters
 from gasg21._estimators.streaming import StreamingSubspace
 from gasg21.step_size import StepSize
 
 Self = TypeVar("Self", bound="GASG21")
 
 
-class GASG21(StreamingSubspace):
+@with_parameters
+class GASG21(MetricParameters, StreamingSubspace):
     """Robust subspace recovery from data with outliers and missing entries, one vector at a time.
 
     Finds the d-dimensional subspace that the good samples lie on, when whole samples are garbage and entries are
     missing. It takes stochastic gradient steps along the geodesics of the Grassmannian, with a step size that adapts
     itself: O(n_features * n_components^2) time per sample, O(n_features * n_components) memory. `fit` ends with a
     polish, a few passes of reweighted least squares. The polish solves what the stream cannot, reaches the accuracy
-    of least squares on the true inliers, and estimates its own error. ``scaling=False, polish=False`` is the paper's
-    algorithm. Each sample is scaled to unit length first. ``center=True`` fits an affine subspace instead of one
-    through the origin. docs/two_stages.md explains both stages, docs/centering.md the affine subspace.
+    of least squares on the true inliers, and estimates its own error. ``metric="canonical", polish=False`` is the
+    paper's algorithm. Each sample is scaled to unit length first. ``center=True`` fits an affine subspace instead of
+    one through the origin. docs/two_stages.md explains both stages, docs/centering.md the affine subspace.
 
     Parameters
     ----------
-    n_components : int, float or "auto"
-        Dimension d of the subspace, in [1, n_features - 1]. "auto" tries 1, 2, ... up to 50 and takes the last one
-        that still lowers the residuals, but no more than the observed entries carry. A float in (0, 1), such as 0.95,
-        keeps as many principal axes of that subspace as have this share of the inliers' variance in it; unlike
-        ``PCA(0.95)`` it counts neither outliers nor noise. It costs a second fit. `partial_fit` decides by its first
-        batch.
-    center : bool
-        True fits an affine subspace: d directions and a mean. False fits one through the origin, and warns if the
-        samples share an offset that dominates them. A stream with ``center=True`` starts when 20 samples have come,
-        or 2 (d + 1) if that is more.
-    scaling : bool
-        True measures steps in units of the weights' own spread, which converges on ill-conditioned data. False is
-        the paper's metric.
-    step_size : {"adaptive", "multilevel", "diminishing", "constant", "greedy"} or an instance from `gasg21.step_size`
-        Length of the steps. "adaptive" is the paper's rule, "diminishing" makes it GASG21-DM. "multilevel" and
-        "greedy" need ``scaling=False``.
-    replay : int, optional
-        Vectors that a stream keeps. `partial_fit` updates with one of them, drawn at random, in place of the vector
-        that came, while consecutive vectors are alike, as in a video. It costs replay * n_features numbers of memory,
-        and a second fit of a vector for each that comes while it replays. 0 uses each vector once, in the order
-        given. None means 64, or 0 with ``scaling=False`` or a `step_size` that does not compare gradients ("adaptive"
-        and "multilevel" do). It must not change while a stream goes on. docs/streams.md explains it.
-    init : {"random", "spherical_pca"} or array of shape (n_components, n_features)
-        Where to start.
-    max_passes : int
-        Largest number of passes of the stream in `fit`. The polish makes at most twice as many.
-    tol : float
-        The angle to aim at, in radians. `fit` ends when a pass moves the subspace by no more than this, or (with
-        polish) by no more than a tenth of the estimated error. 0 without polish runs all passes. A value below the
-        precision of the dtype means that precision.
-    polish : bool
-        Whether `fit` ends with the batch polish. `partial_fit` never polishes.
-    working_components : int, optional
-        Fit this many dimensions, then keep the n_components in which the inliers vary most. For data that is only
-        roughly low-rank; twice n_components is a good value.
-    contamination : "auto" or float in (0, 0.99]
-        How `predict` decides. "auto" learns from the samples where the residuals of the inliers end and, if the
-        outliers look like random directions, how such directions look. Where there is too little to learn from, a
-        sample is an outlier if a random direction would have such a residual. A number is the share of the training
-        samples to call outliers. docs/decisions.md explains it.
-    on_bad : {"raise", "skip"}
-        What to do with rows that hold an infinity: refuse the data before anything changes, or skip and count these
-        rows.
-    absent : {"missing", "zero"}
-        What an entry is that a sparse matrix does not store.
-    random_state : int, RandomState, Generator or None
-        An int gives the same bits every time, and the same bits as that seed in the C++ library.
-    verbose : int
-        1 shows a progress bar. 2 prints a line for each pass of `fit` instead.
-    n_jobs : int or None
-        Threads for the polish and for `transform`, `score_samples`, `predict` and `complete`; the stream has one
-        thread by nature. -1 means all cores, -2 all but one. None means all cores too, as for NumPy's BLAS, but no
-        more than OMP_NUM_THREADS or `joblib.parallel_config` allow. In a worker of joblib (for instance of
-        ``GridSearchCV(n_jobs=...)``) it is never more than the worker's share of the cores. It changes no bit of the
-        results.
+    {parameters}
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
         Principal axes of the inliers: an orthonormal basis of the subspace (of its directions with ``center=True``),
-        ordered by variance. With ``scaling=False, polish=False`` and ``center=False`` the basis that the paper's
+        ordered by variance. With ``metric="canonical", polish=False`` and ``center=False`` the basis that the paper's
         algorithm ends with, in no particular order.
     mean_ : ndarray of shape (n_features,)
         Mean of the inliers; zeros with ``center=False``.
@@ -162,44 +112,26 @@ class GASG21(StreamingSubspace):
 
     _loss = "l21"
 
-    def __init__(
-        self,
-        n_components: int | float | str = 1,
-        *,
-        center: bool = False,
-        scaling: bool = True,
-        step_size: str | StepSize = "adaptive",
-        replay: int | None = None,
-        init: Any = "random",
-        max_passes: int = 20,
-        tol: float = 1e-6,
-        polish: bool = True,
-        working_components: int | None = None,
-        contamination: str | float = "auto",
-        on_bad: str = "raise",
-        absent: str = "missing",
-        random_state: Any = None,
-        verbose: int = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            n_components,
-            center=center,
-            step_size=step_size,
-            replay=replay,
-            init=init,
-            max_passes=max_passes,
-            tol=tol,
-            contamination=contamination,
-            on_bad=on_bad,
-            absent=absent,
-            random_state=random_state,
-            verbose=verbose,
-            n_jobs=n_jobs,
-        )
-        self.scaling = scaling
-        self.polish = polish
-        self.working_components = working_components
+    step_size: str | StepSize = parameter(
+        default="adaptive",
+        kind='{"adaptive", "multilevel", "diminishing", "constant", "greedy"} or an instance from `gasg21.step_size`',
+        text="""Length of the steps. "adaptive" is the paper's rule, "diminishing" makes it GASG21-DM. "multilevel" and
+        "greedy" need ``metric="canonical"``.""",
+        at_start=True,
+    )
+    polish: bool = parameter(
+        default=True,
+        kind="bool",
+        text="Whether `fit` ends with the batch polish. `partial_fit` never polishes.",
+        check=check_flag,
+    )
+    working_components: int | None = parameter(
+        default=None,
+        kind="int, optional",
+        text="""Fit this many dimensions, then keep the n_components in which the inliers vary most. For data that is
+        only roughly low-rank; twice n_components is a good value.""",
+        at_start=True,
+    )
 
     @classmethod
     def from_components(cls: type[Self], components: Any, mean: Any = None, **parameters: Any) -> Self:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from gasg21 import _core
-from gasg21._data.parameters import check_integer, check_number
+from gasg21._data.constructor import integer, number, parameter, with_parameters
+from gasg21._data.parameters import check_flag
 from gasg21._estimators.streaming import StreamingSubspace
 from gasg21.step_size import StepSize
 
 
+@with_parameters
 class GRASTA(StreamingSubspace):
     """Subspace tracking robust to corrupted entries, by the L1 norm (He, Balzano, Lui 2011; with Szlam 2012).
 
@@ -33,24 +33,7 @@ class GRASTA(StreamingSubspace):
 
     Parameters
     ----------
-    n_components : int, float or "auto"
-        As in `GASG21`. "auto" looks for whole samples on a subspace and is not meant for corrupted entries.
-    step_size : {"multilevel", "adaptive", "diminishing", "constant"} or an instance from `gasg21.step_size`
-        "multilevel" is the authors' rule (GRASTA-ML), with their constants.
-    admm_rho : float in [1, 10]
-        The penalty of ADMM grows by this factor in each iteration. 1 converges to the L1 minimum, slowly; larger
-        values get near it fast.
-    admm_max_iter : int
-        Largest number of iterations per sample.
-    admm_tol : float
-        ADMM ends when its constraint holds to this, for a sample of unit length.
-    center : bool
-        True fits an affine subspace. `fit` then runs five times, to move the centre onto the subspace; a stream
-        cannot do that, and is less accurate.
-    replay : int, optional
-        As in `GASG21`. None means 64 with step rules that compare gradients, "multilevel" and "adaptive", else 0.
-    init, max_passes, tol, contamination, on_bad, absent, random_state, verbose, n_jobs
-        As in `GASG21`.
+    {parameters}
 
     Attributes
     ----------
@@ -89,50 +72,47 @@ class GRASTA(StreamingSubspace):
     True
     """
 
-    def __init__(
-        self,
-        n_components: int | float | str = 1,
-        *,
-        center: bool = False,
-        step_size: str | StepSize = "multilevel",
-        replay: int | None = None,
-        admm_rho: float = 1.8,
-        admm_max_iter: int = 30,
-        admm_tol: float = 1e-10,
-        init: Any = "random",
-        max_passes: int = 20,
-        tol: float = 1e-6,
-        contamination: str | float = "auto",
-        on_bad: str = "raise",
-        absent: str = "missing",
-        random_state: Any = None,
-        verbose: int = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            n_components,
-            center=center,
-            step_size=step_size,
-            replay=replay,
-            init=init,
-            max_passes=max_passes,
-            tol=tol,
-            contamination=contamination,
-            on_bad=on_bad,
-            absent=absent,
-            random_state=random_state,
-            verbose=verbose,
-            n_jobs=n_jobs,
-        )
-        self.admm_rho = admm_rho
-        self.admm_max_iter = admm_max_iter
-        self.admm_tol = admm_tol
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_number("admm_rho", self.admm_rho, 1, 10)
-        check_integer("admm_max_iter", self.admm_max_iter, 1, 100_000)
-        check_number("admm_tol", self.admm_tol, 0, 1)
+    n_components: int | float | str = parameter(
+        default=1,
+        kw_only=False,
+        kind='int, float or "auto"',
+        text="""As in `GASG21`. "auto" looks for whole samples on a subspace and is not meant for corrupted entries.""",
+    )
+    step_size: str | StepSize = parameter(
+        default="multilevel",
+        kind='{"multilevel", "adaptive", "diminishing", "constant"} or an instance from `gasg21.step_size`',
+        text='"multilevel" is the authors\' rule (GRASTA-ML), with their constants.',
+        at_start=True,
+    )
+    admm_rho: float = parameter(
+        default=1.8,
+        kind="float in [1, 10]",
+        text="""The penalty of ADMM grows by this factor in each iteration. 1 converges to the L1 minimum, slowly;
+        larger values get near it fast.""",
+        check=number(1, 10),
+        at_start=True,
+    )
+    admm_max_iter: int = parameter(
+        default=30,
+        kind="int",
+        text="Largest number of iterations per sample.",
+        check=integer(1, 100_000),
+        at_start=True,
+    )
+    admm_tol: float = parameter(
+        default=1e-10,
+        kind="float",
+        text="ADMM ends when its constraint holds to this, for a sample of unit length.",
+        check=number(0, 1),
+        at_start=True,
+    )
+    center: bool = parameter(
+        default=False,
+        kind="bool",
+        text="""True fits an affine subspace. `fit` then runs five times, to move the centre onto the subspace; a stream
+        cannot do that, and is less accurate.""",
+        check=check_flag,
+    )
 
     def _tracker_loss(self) -> _core.L1Loss:
         return _core.L1Loss(self.admm_rho, self.admm_max_iter, self.admm_tol)

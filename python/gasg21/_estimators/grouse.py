@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from gasg21._data.constructor import parameter, with_parameters
 from gasg21._estimators.streaming import StreamingSubspace
 from gasg21.step_size import StepSize
 
 
+@with_parameters
 class GROUSE(StreamingSubspace):
     """Subspace tracking from incomplete data (Balzano, Nowak and Recht, 2010); not robust to outliers.
 
@@ -19,16 +19,7 @@ class GROUSE(StreamingSubspace):
 
     Parameters
     ----------
-    n_components : int, float or "auto"
-        Dimension of the subspace. "auto" as in `GASG21`.
-    center : bool
-        True fits an affine subspace, False one through the origin.
-    step_size : {"constant", "greedy", "adaptive", "multilevel", "diminishing"} or an instance from `gasg21.step_size`
-        Length of the steps.
-    replay : int, optional
-        As in `GASG21`. None means 64 with step rules that compare gradients, "adaptive" and "multilevel", else 0.
-    init, max_passes, tol, contamination, on_bad, absent, random_state, verbose, n_jobs
-        As in `GASG21`.
+    {parameters}
 
     Attributes
     ----------
@@ -64,35 +55,9 @@ class GROUSE(StreamingSubspace):
 
     _loss = "squared"
 
-    def __init__(
-        self,
-        n_components: int | float | str = 1,
-        *,
-        center: bool = False,
-        step_size: str | StepSize = "constant",
-        replay: int | None = None,
-        init: Any = "random",
-        max_passes: int = 20,
-        tol: float = 1e-6,
-        contamination: str | float = "auto",
-        on_bad: str = "raise",
-        absent: str = "missing",
-        random_state: Any = None,
-        verbose: int = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            n_components,
-            center=center,
-            step_size=step_size,
-            replay=replay,
-            init=init,
-            max_passes=max_passes,
-            tol=tol,
-            contamination=contamination,
-            on_bad=on_bad,
-            absent=absent,
-            random_state=random_state,
-            verbose=verbose,
-            n_jobs=n_jobs,
-        )
+    step_size: str | StepSize = parameter(
+        default="constant",
+        kind='{"constant", "greedy", "adaptive", "multilevel", "diminishing"} or an instance from `gasg21.step_size`',
+        text="Length of the steps.",
+        at_start=True,
+    )

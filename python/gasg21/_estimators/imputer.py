@@ -11,9 +11,11 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gasg21._algorithms import held_out
-from gasg21._data.parameters import n_threads, progress_bar, seed_of
+from gasg21._data.constructor import parameter, with_parameters
+from gasg21._data.parameters import check_flag, n_threads, progress_bar, seed_of
 from gasg21._data.samples import Array, Samples, TakesSamples, check_samples
 from gasg21._estimators.gasg21 import GASG21
+from gasg21._estimators.parameter_tables import FitParameters
 from gasg21._estimators.saving import Savable
 from gasg21._estimators.subspace import warn_of_unseen
 from gasg21._support.guarded import drafted, reads
@@ -26,7 +28,9 @@ _PATIENCE = 2  # candidates without a better score before it gives up
 _FEWEST = 20  # samples from which "auto" can hold some out
 
 
+@with_parameters
 class SubspaceImputer(
+    FitParameters,
     Savable,
     TakesSamples,
     OneToOneFeatureMixin,  # type: ignore[misc]
@@ -43,16 +47,7 @@ class SubspaceImputer(
 
     Parameters
     ----------
-    n_components : int, float or "auto"
-        Dimension of the subspace. "auto" tries some up to 50 on three quarters of the samples, and takes the one that
-        best predicts entries of the others. This is usually more than ``GASG21(n_components="auto")`` chooses, since
-        shrinkage makes superfluous dimensions harmless. A float is a share of the variance, as in `GASG21`.
-    center : bool
-        True fits an affine subspace, False one through the origin.
-    max_passes, tol, on_bad, absent, random_state, n_jobs
-        As in `GASG21`.
-    verbose : int
-        1 shows a progress bar. 2 prints a line for each dimension that "auto" tries, and for each pass of the fit.
+    {parameters}
 
     Attributes
     ----------
@@ -85,28 +80,23 @@ class SubspaceImputer(
     True
     """
 
-    def __init__(
-        self,
-        n_components: int | float | str = "auto",
-        *,
-        center: bool = True,
-        max_passes: int = 20,
-        tol: float = 1e-6,
-        on_bad: str = "raise",
-        absent: str = "missing",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.center = center
-        self.max_passes = max_passes
-        self.tol = tol
-        self.on_bad = on_bad
-        self.absent = absent
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    n_components: int | float | str = parameter(
+        default="auto",
+        kw_only=False,
+        kind='int, float or "auto"',
+        text="""Dimension of the subspace. "auto" tries some up to 50 on three quarters of the samples, and takes the
+        one that best predicts entries of the others. This is usually more than ``GASG21(n_components="auto")`` chooses,
+        since shrinkage makes superfluous dimensions harmless. A float is a share of the variance, as in `GASG21`.""",
+    )
+    center: bool = parameter(
+        default=True, kind="bool", text="True fits an affine subspace, False one through the origin.", check=check_flag
+    )
+    verbose: int = parameter(
+        default=0,
+        kind="int",
+        text="""1 shows a progress bar. 2 prints a line for each dimension that "auto" tries, and for each pass of the
+        fit.""",
+    )
 
     def fit(self, X: Any, y: None = None, mask: Any = None, *, callback: PassCallback | None = None) -> SubspaceImputer:
         """Fit the subspace, and learn what to expect of its samples.

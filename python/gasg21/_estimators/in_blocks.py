@@ -11,7 +11,7 @@ import numpy as np
 
 from gasg21._algorithms.block_fit import Blocks
 from gasg21._data.block_source import BlockSource
-from gasg21._data.parameters import check_callback, check_choice, n_threads
+from gasg21._data.parameters import check_callback, check_reading, n_threads
 from gasg21._data.parts import Reading, read_part
 from gasg21._data.samples import Array
 from gasg21._support.engines import Engine, SerialEngine, Task, ThreadEngine
@@ -37,9 +37,7 @@ def opened(
 
 def reading_of(estimator: Any) -> Reading:
     """Return how an estimator wants parts to be read."""
-    check_choice("on_bad", estimator.on_bad, ("raise", "skip"))
-    check_choice("absent", estimator.absent, ("missing", "zero"))
-    return Reading(estimator.on_bad, estimator.absent)
+    return Reading(*check_reading(estimator))
 
 
 def engine_for(source: BlockSource, n_jobs: Any) -> SerialEngine:

@@ -6,15 +6,16 @@ import time
 from typing import Any
 
 from gasg21._data.block_source import BlockSource
+from gasg21._data.constructor import with_parameters
 from gasg21._data.parameters import progress_bar
 from gasg21._data.samples import Array
 from gasg21._estimators.union import Coordinates, PublishedUnion
 from gasg21._estimators.union_saving import SavedUnion
 from gasg21._support.guarded import drafted
 from gasg21._support.progress import PassCallback
-from gasg21.step_size import StepSize
 
 
+@with_parameters
 class KGASG21(SavedUnion):
     """Robust clustering into a union of subspaces, from data with outliers and missing entries.
 
@@ -25,74 +26,12 @@ class KGASG21(SavedUnion):
 
     By default `fit` then asks another representation of the data, spectral clustering of the shape interaction. If
     both agree, the run stands. If not, as in images and many motions, a consensus over different representations
-    decides. ``init="farthest", scaling=False, polish=False`` is the paper's K-GASG21. docs/unions.md leads from data
-    to labels, docs/clustering.md explains the run.
+    decides. ``init="farthest", metric="canonical", polish=False`` is the paper's K-GASG21. docs/unions.md leads from
+    data to labels, docs/clustering.md explains the run.
 
     Parameters
     ----------
-    n_clusters : int or "auto"
-        Number K of subspaces. "auto" chooses it, up to 20, or up to 10 where the clusters share most of their span,
-        as motions and images do; `selection_` shows why.
-    n_components : int, list of n_clusters ints, or "auto"
-        Dimension of the subspaces, or of each. "auto" chooses that of each cluster, up to 10. Too large is safer than
-        too small.
-    init : {"auto", "density", "farthest", "spectral"} or list of n_clusters arrays of shape (d_i, n_features)
-        "density" takes seeds where samples lie densely and no candidate is near, imputes missing entries, and
-        exchanges candidates after the greedy selection. "farthest" is the paper's probabilistic farthest insertion
-        on zero-filled data; it needs more candidates. "spectral" starts from the clusters of the shape interaction, in
-        the coordinates of a robust fit of all clusters together, on at most 3000 samples. Or the subspaces to start
-        from. "auto" is "density" with a consensus if necessary; with ``whiten=True`` it is "farthest", and so is
-        "density", because outliers are left out before.
-    n_candidates : int, optional
-        Number of candidate subspaces; None means 3 per cluster for "density", 10 for "farthest".
-    n_neighbors : int, optional
-        Samples that a candidate is first fitted to, the seed among them. None means d + 3, or 2 d + 2 with
-        ``whiten=True``, whose coordinates are noisier.
-    n_ensemble : int or "auto"
-        Number of runs from different seeds (the paper's stream, 10 passes). The better half is joined by
-        co-association and spectral clustering, then each cluster is fitted again with scaling and polish. At most
-        5000 samples are joined. "auto" is one run, or what a consensus needs.
-    whiten : bool or "auto"
-        Work in the leading principal coordinates, divided by the square root of their singular values; outliers are
-        left out and missing entries filled in first. For real, ill-conditioned data whose clusters together have a
-        low rank. `subspaces_` are then fitted to the clusters in the original coordinates (those that `partial_fit`
-        moves are mapped back, which is less exact). The lengths of the samples count here. New samples need more
-        than sum(d_i) observed entries. Data is copied, as float64. "auto" whitens where a consensus was necessary. A
-        consensus is sought only if `init`, `n_ensemble` and `whiten` are all "auto" and `polish` is True.
-    screen : bool or "auto"
-        Leave out of the search what a `GASG21` of dimension sum(d_i) calls an outlier, and what lies far from its
-        neighbours. Such samples are judged again at the end. "auto" screens in a consensus and for "spectral", if
-        sum(d_i) is at most half the number of features. `whiten=True` always screens.
-    center : bool
-        True fits affine subspaces, of dimension n_components each: samples are lifted as in `GASG21`, and each cluster
-        gets its own mean in the end. Data is copied. For trajectories of rigid motions use n_components=4 without,
-        or 3 with it.
-    scaling : bool
-        True measures steps in units of the weights' own spread, as in `GASG21`.
-    polish : bool
-        Whether `fit` polishes and repairs. `partial_fit` never does.
-    reject_outliers : bool
-        Whether samples that lie on no subspace get the label -1: those as far from all subspaces as a random
-        direction, and those whose residuals, in the data's own units, stand apart from all others.
-    step_size : {"adaptive", "diminishing", "constant"} or an instance from `gasg21.step_size`
-        Each subspace has its own rule. The first step of "adaptive" is at most 0.1 and at most half the median
-        residual after the selection.
-    replay : int, optional
-        Vectors that the stream of each subspace keeps to draw updates from, as in `GASG21`.
-    max_passes : int
-        Largest number of passes of the stream in `fit`. With polish the stream makes a few, and the polish at most
-        twice as many rounds after those around the repair.
-    tol : float
-        The angle to aim at, in radians. 0 without polish runs all passes.
-    on_bad, absent : str
-        As for `GASG21`.
-    random_state : int, RandomState, Generator or None
-        An int gives the same bits every time.
-    verbose : int
-        1 shows a progress bar. 2 prints a line for each pass of `fit` instead.
-    n_jobs : int or None
-        Threads, as for `GASG21`; for an ensemble the number of runs at the same time. It changes no bit of the
-        results.
+    {parameters}
 
     Attributes
     ----------
@@ -161,53 +100,6 @@ class KGASG21(SavedUnion):
     >>> clustering_error(p.labels, model.labels_, outlier_label=-1)
     0.0
     """
-
-    def __init__(
-        self,
-        n_clusters: int | str = 2,
-        n_components: int | str | list[int] = 1,
-        *,
-        init: Any = "auto",
-        n_candidates: int | None = None,
-        n_neighbors: int | None = None,
-        n_ensemble: int | str = "auto",
-        whiten: bool | str = "auto",
-        screen: bool | str = "auto",
-        center: bool = False,
-        scaling: bool = True,
-        polish: bool = True,
-        reject_outliers: bool = False,
-        step_size: str | StepSize = "adaptive",
-        replay: int | None = None,
-        max_passes: int = 20,
-        tol: float = 1e-6,
-        on_bad: str = "raise",
-        absent: str = "missing",
-        random_state: Any = None,
-        verbose: int = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_components = n_components
-        self.init = init
-        self.n_candidates = n_candidates
-        self.n_neighbors = n_neighbors
-        self.n_ensemble = n_ensemble
-        self.whiten = whiten
-        self.screen = screen
-        self.center = center
-        self.scaling = scaling
-        self.polish = polish
-        self.reject_outliers = reject_outliers
-        self.step_size = step_size
-        self.replay = replay
-        self.max_passes = max_passes
-        self.tol = tol
-        self.on_bad = on_bad
-        self.absent = absent
-        self.random_state = random_state
-        self.verbose = verbose
-        self.n_jobs = n_jobs
 
     # ---- fitting
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import warnings
 from collections import deque
 from dataclasses import replace
@@ -15,14 +14,11 @@ from gasg21._algorithms.block_fit import fit_blocks
 from gasg21._algorithms.block_sums import BlockSums
 from gasg21._algorithms.one_subspace import dimension_of_share
 from gasg21._data.block_source import BlockSource
+from gasg21._data.constructor import check_parameters
 from gasg21._data.parameters import (
     check_choice,
     check_components,
-    check_flag,
     check_integer,
-    check_n_jobs,
-    check_number,
-    check_replay,
     core_following,
     core_metric,
     core_rule,
@@ -35,13 +31,13 @@ from gasg21._data.parameters import (
 )
 from gasg21._data.samples import Array, Batch, Samples, check_samples, known_values, one_as_row, refuse_infinite
 from gasg21._estimators.in_blocks import check_is_plain, opened, set_features
+from gasg21._estimators.parameter_tables import StreamParameters
 from gasg21._estimators.published import StreamReport, listed
 from gasg21._estimators.subspace import FitReport, Published, PublishedSubspace
 from gasg21._support.engines import Engine
 from gasg21._support.guarded import drafted, snapshot
 from gasg21._support.progress import PassCallback, Progress
 from gasg21.exceptions import ConvergenceWarning, DataQualityWarning, InvalidInputError, ModelFormatError
-from gasg21.step_size import StepSize
 
 _FEWEST_TO_CENTER = 20  # samples that a centre is estimated from
 DOMINATES = 2.0  # an offset of more than this many spreads
@@ -56,13 +52,11 @@ _ADVICE = {
 }
 
 
-class StreamingSubspace(PublishedSubspace):
+class StreamingSubspace(StreamParameters, PublishedSubspace):
     """A subspace that the compiled tracker fits and updates."""
 
     _loss: ClassVar[str]
-    center: bool = False
     # Parameters of GASG21 alone.
-    scaling: bool = False
     polish: bool = False
     working_components: int | None = None
 
@@ -72,37 +66,6 @@ class StreamingSubspace(PublishedSubspace):
     _recent: deque[float]  # minus the residuals of the last vectors of a stream
     _row_parameters: tuple[Any, ...] | None = None  # with these values one plain vector needs no further checks
     _has_names: bool = False  # whether its features have names
-
-    def __init__(
-        self,
-        n_components: int | float | str = 1,
-        *,
-        center: bool = False,
-        step_size: str | StepSize = "adaptive",
-        replay: int | None = None,
-        init: Any = "random",
-        max_passes: int = 20,
-        tol: float = 1e-6,
-        contamination: str | float = "auto",
-        on_bad: str = "raise",
-        absent: str = "missing",
-        random_state: Any = None,
-        verbose: int = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.center = center
-        self.step_size = step_size
-        self.replay = replay
-        self.init = init
-        self.max_passes = max_passes
-        self.tol = tol
-        self.contamination = contamination
-        self.on_bad = on_bad
-        self.absent = absent
-        self.random_state = random_state
-        self.verbose = verbose
-        self.n_jobs = n_jobs
 
     # ---- fitting
 
@@ -158,7 +121,7 @@ class StreamingSubspace(PublishedSubspace):
         self
             ``status_``, ``changes_`` and ``residuals_`` say how the stream fares.
         """
-        if self._row_parameters == _row_parameters(self):
+        if self._row_parameters == self._values_in_use(self):
             row = known_values(self, X) if self._has_names else X
             residual = self._tracker.consume_row(row, mask)  # type: ignore[union-attr]
             if residual is not None:
@@ -252,7 +215,7 @@ class StreamingSubspace(PublishedSubspace):
                 stopped = caught
         assert self._tracker is not None
         self._published = self._publish()
-        self._row_parameters = None if self.verbose else _row_parameters(self)
+        self._row_parameters = None if self.verbose else self._values_in_use(self)
         self._has_names = hasattr(self, "feature_names_in_")
         return stopped
 
@@ -267,7 +230,7 @@ class StreamingSubspace(PublishedSubspace):
             rule=self._rule(stream=False),
             stream_rule=self._rule(stream=True),
             loss=self._tracker_loss(),
-            metric=core_metric(self.scaling),
+            metric=core_metric(self._is_scaled()),
             init=self._check_init(working, samples),
             options=_core.RecoverOptions(
                 max_passes=self.max_passes,
@@ -308,7 +271,7 @@ class StreamingSubspace(PublishedSubspace):
             d,
             rule=self._rule(stream=True),
             loss=self._tracker_loss(),
-            metric=core_metric(self.scaling),
+            metric=core_metric(self._is_scaled()),
             init=self._check_init(d, samples) if init is None else init,
             center=bool(self.center),
             seed=seed,
@@ -369,34 +332,31 @@ class StreamingSubspace(PublishedSubspace):
 
     # ---- parameters
 
+    def _is_scaled(self) -> bool:
+        """Return whether steps are measured in the scaled metric."""
+        return False
+
     def _tracker_loss(self) -> _core.Loss:
         return self._loss
 
     def _rule(self, *, stream: bool) -> _core.StepRule:
         l1 = not isinstance(self._tracker_loss(), str)
-        return core_rule(self.step_size, scaling=self.scaling, stream=stream, l1=l1)
+        return core_rule(self.step_size, scaling=self._is_scaled(), stream=stream, l1=l1)
 
     def _following(self) -> _core.Following:
-        paper = not self.scaling and self._tracker_loss() == "l21"
+        paper = not self._is_scaled() and self._tracker_loss() == "l21"
         return core_following(self.replay, paper=paper, replay_helps=step_adapts(self.step_size))
 
     def _is_paper(self) -> bool:
         """Return whether this is the paper's algorithm to the letter, whose basis is published as it is."""
-        return not self.scaling and not self.polish and self._tracker_loss() == "l21"
+        return not self._is_scaled() and not self.polish and self._tracker_loss() == "l21"
 
     def _auto_offset(self) -> bool:
         return isinstance(self.contamination, str) and self.contamination == "auto"
 
     def _check_parameters(self) -> None:
-        check_integer("max_passes", self.max_passes, 1)
-        check_number("tol", self.tol, 0)
-        check_n_jobs(self.n_jobs)
-        check_flag("center", self.center)
-        check_flag("scaling", self.scaling)
-        check_flag("polish", self.polish)
-        check_replay(self.replay)
-        if not self._auto_offset():
-            check_number("contamination", self.contamination, 0, 0.99, open_low=True)
+        check_parameters(self)
+        self._is_scaled()
 
     def _check_same_components(self) -> None:
         assert self._tracker is not None
@@ -497,9 +457,8 @@ class StreamingSubspace(PublishedSubspace):
         said = _core.decode(stream.__getstate__(), objects=False)["object"]
         scaled = said["state"]["metric"]["type"] == "CovarianceScaling"
         n_components = stream.published()[0].n_components
-        parameters: dict[str, Any] = (
-            {"scaling": scaled, "polish": scaled} if "scaling" in cls._get_param_names() else {}
-        )
+        metric = "scaled" if scaled else "canonical"
+        parameters: dict[str, Any] = {"metric": metric, "polish": scaled} if "metric" in cls._get_param_names() else {}
         loss = {f"admm_{name}": said["loss"][name] for name in ("rho", "max_iter", "tol") if name in said["loss"]}
         model = cls(n_components, center=stream.is_lifted, replay=stream.replay, **parameters, **loss)
         model._tracker, model.n_features_in_, model._recent = stream, stream.n_features, deque(maxlen=_RECENT)
@@ -570,25 +529,6 @@ def _what_is_undetermined(doubts: dict[str, Any], names: Array | None) -> str:
 def _named(features: list[int], names: Array | None) -> str:
     one = len(features) == 1
     return f"{'feature' if one else 'features'} {listed(features, names)} {'was' if one else 'were'}"
-
-
-# The parameters that `partial_fit` checks once the stream has started.
-_row_parameters = operator.attrgetter(
-    *(
-        "n_components",
-        "center",
-        "replay",
-        "max_passes",
-        "tol",
-        "scaling",
-        "polish",
-        "contamination",
-        "on_bad",
-        "absent",
-        "verbose",
-        "n_jobs",
-    )
-)
 
 
 def _finite(scores: Array) -> Array:

@@ -8,63 +8,23 @@ import numpy as np
 
 from gasg21._algorithms.clusters import UnionPlan
 from gasg21._algorithms.model_order import Selection, choose_n_clusters, choose_order
-from gasg21._data.parameters import (
-    check_choice,
-    check_components,
-    check_flag,
-    check_integer,
-    check_n_jobs,
-    check_number,
-    check_replay,
-    n_threads,
-    seed_of,
-)
+from gasg21._data.constructor import check_parameters
+from gasg21._data.parameters import check_choice, check_components, check_integer, n_threads, seed_of
 from gasg21._data.samples import Array, Samples
+from gasg21._estimators.parameter_tables import UnionTable
 from gasg21._estimators.union import finite_rows
 from gasg21.exceptions import InvalidInputError
-from gasg21.step_size import StepSize
 
 _INITS = ("density", "farthest", "spectral", "auto")
 
 
-class UnionParameters:
+class UnionParameters(UnionTable):
     """Parameters of `KGASG21`, checked."""
 
-    n_clusters: int | str
-    n_components: int | str | list[int]
-    init: Any
-    n_candidates: int | None
-    n_neighbors: int | None
-    n_ensemble: int | str
-    whiten: bool | str
-    screen: bool | str
-    center: bool
-    scaling: bool
-    polish: bool
-    reject_outliers: bool
-    step_size: str | StepSize
-    replay: int | None
-    max_passes: int
-    tol: float
-    random_state: Any
-    n_jobs: int | None
     _selection: Selection | None = None  # what the data chose; None: both numbers are given
 
     def _check_parameters(self) -> None:
-        for name in ("n_clusters", "n_ensemble"):
-            if not is_auto(getattr(self, name)):
-                check_integer(name, getattr(self, name), 1)
-        check_integer("max_passes", self.max_passes, 1)
-        check_number("tol", self.tol, 0)
-        check_n_jobs(self.n_jobs)
-        check_replay(self.replay)
-        for name in ("center", "scaling", "polish", "reject_outliers"):
-            check_flag(name, getattr(self, name))
-        for name in ("whiten", "screen"):
-            value = getattr(self, name)
-            if not is_auto(value) and not isinstance(value, bool | np.bool_):
-                msg = f"{name}={value!r} must be True or False, or 'auto'"
-                raise InvalidInputError(msg)
+        check_parameters(self)
 
     def _decides_by_data(self) -> bool:
         """Whether the data may decide how the clusters are found."""
@@ -117,8 +77,6 @@ class UnionParameters:
             init = self._given_subspaces(dimensions, working)
         if self.n_candidates is not None:
             check_integer("n_candidates", self.n_candidates, len(dimensions))
-        if self.n_neighbors is not None:
-            check_integer("n_neighbors", self.n_neighbors, 1)
         return self._plan_of(dimensions, init)
 
     def _plan_of(self, dimensions: tuple[int, ...], init: str | list[Array]) -> UnionPlan:
@@ -127,7 +85,7 @@ class UnionParameters:
             init=init,
             n_candidates=self.n_candidates or 0,
             n_neighbors=self.n_neighbors or (2 * max(dimensions) + 2 if self.whiten is True else 0),
-            scaling=bool(self.scaling),
+            scaling=self._is_scaled(),
             polish=bool(self.polish),
             step_size=self.step_size,
             max_passes=self.max_passes,

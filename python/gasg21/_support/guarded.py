@@ -44,10 +44,9 @@ class Guarded:
     _labels: Any  # names of the fit, and labels of a table that were found to be the same
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Give a class the signature of its `__init__`: Python 3.10 would show that of `__new__`."""
+        """Show how a class is constructed."""
         super().__init_subclass__(**kwargs)
-        own = inspect.signature(cls.__init__)
-        cls.__signature__ = own.replace(parameters=list(own.parameters.values())[1:])  # type: ignore[attr-defined]
+        show_signature(cls)
 
     def __new__(cls: type[Self], *args: Any, **kwargs: Any) -> Self:
         """Return an object with its lock."""
@@ -59,6 +58,12 @@ class Guarded:
     def _replace_attributes(self, attributes: dict[str, Any]) -> None:
         """Replace all attributes at once: another thread sees the old ones or the new ones."""
         self.__dict__ = attributes  # type: ignore[misc]  # subclasses have one
+
+
+def show_signature(cls: type) -> None:
+    """Give a class the signature of its `__init__`: Python 3.10 would show that of `__new__`."""
+    own = inspect.signature(cls.__init__)  # type: ignore[misc]
+    cls.__signature__ = own.replace(parameters=list(own.parameters.values())[1:])  # type: ignore[attr-defined]
 
 
 def snapshot(estimator: Self) -> Self:
