@@ -1,5 +1,5 @@
 // Detector: tells from the residuals of a stream alone whether it follows its subspace, and when
-// the subspace has changed. docs/streams.md says what the constants were measured on.
+// the subspace has changed. benchmarks/results/streams.md has measurements of the constants.
 #pragma once
 
 #include <algorithm>
