@@ -29,7 +29,7 @@ double error_of(const arma::Mat<T>& A, const gasg21::SymmetricEigen<T>& eigen) {
   const double norm = arma::norm(arma::eig_sym(exact), "inf");
   const double residual =
       norm > 0 ? arma::norm(exact * V - V * arma::diagmat(values), "inf") / norm : 0;
-  const double off = arma::norm(V.t() * V - arma::mat(A.n_rows, A.n_rows, arma::fill::eye), "inf");
+  const double off = arma::norm(V.t() * V - arma::mat(V.n_cols, V.n_cols, arma::fill::eye), "inf");
   return std::max(residual, off) / double(eps<T>);
 }
 
@@ -48,4 +48,21 @@ TEST_CASE_TEMPLATE("eigenvalues and vectors equal LAPACK's", T, double, float) {
       CHECK(off < 4 * double(eps<T>) * double(n + 10));
     }
   });
+}
+
+TEST_CASE_TEMPLATE("some leading eigenvectors equal those of all", T, double, float) {
+  Random random(2);
+  for (const uword n : {50u, 64u, 129u, 400u})
+    for (const uword count : {1u, 5u, 25u}) {
+      CAPTURE(n);
+      CAPTURE(count);
+      const arma::Mat<T> A = symmetric<T>(n, random);
+      const auto eigen = gasg21::symmetric_eigen(A, count);
+      REQUIRE(eigen.values.n_elem == count);
+      CHECK(error_of(A, eigen) < 10 * double(n));
+      const arma::vec expected = arma::reverse(arma::eig_sym(arma::conv_to<arma::mat>::from(A)));
+      const double off =
+          arma::abs(expected.head(count) - arma::conv_to<arma::vec>::from(eigen.values)).max();
+      CHECK(off < 4 * double(eps<T>) * double(n + 10));
+    }
 }

@@ -193,15 +193,15 @@ SymmetricEigen<T> leading_eigen(const arma::Mat<T>& A, uword count,
                                 const Parallel& parallel = Parallel()) {
   require(count <= A.n_rows, "a matrix of ", A.n_rows, " rows does not have ", count,
           " eigenvectors");
-  constexpr uword least = 150;  // rows: small matrices are decomposed sooner
-  if (A.n_rows >= least) {
+  constexpr uword least =
+      40;  // rows per vector: of smaller matrices a decomposition takes less time
+  if (A.n_rows >= least * std::max<uword>(count, 8)) {
     const auto multiply = [&](const arma::Mat<T>& V, arma::Mat<T>& out) {
       out = large_transposed_product(A, V, parallel);
     };
     if (auto found = lanczos<T>(A.n_rows, count, multiply, options, parallel)) return *found;
   }
-  const auto all = symmetric_eigen(A);
-  return {all.values.head(count), all.vectors.head_cols(count)};
+  return symmetric_eigen(A, count);
 }
 
 }  // namespace gasg21

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "gasg21/geometry/grassmann.hpp"
+#include "gasg21/geometry/inverse_iteration.hpp"
 #include "gasg21/geometry/lanczos.hpp"
 #include "gasg21/geometry/large_products.hpp"
 #include "gasg21/support/config.hpp"
@@ -25,14 +26,6 @@ struct LeftSingular {
 };
 
 namespace detail {
-
-/// A step of Newton and Schulz to the nearest orthonormal columns: U (3 I - U'U) / 2.
-template <class T>
-void polish_columns(arma::Mat<T>& U, const Parallel& parallel) {
-  arma::Mat<T> G = gram(U, parallel) * T(-0.5);
-  G.diag() += T(1.5);
-  U = large_product(U, G, parallel);
-}
 
 /// The leading left singular vectors whose singular values are at least `range` times the first
 /// one: of smaller values the squares show too few digits.

@@ -1,16 +1,19 @@
-// All eigenvalues and eigenvectors of a symmetric matrix: Householder reflections to tridiagonal
-// form, in panels (Dongarra, Sorensen and Hammarling 1989), then the implicit QL algorithm, whose
-// rotations are applied many sweeps at a time. It does not use LAPACK.
+// Eigenvalues and eigenvectors of a symmetric matrix. It becomes tridiagonal; then follows, for all
+// vectors, the implicit QL algorithm, whose rotations are applied many sweeps at a time, or, for
+// some of them, inverse iteration. It does not use LAPACK.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <optional>
+#include <utility>
 #include <vector>
 
-#include "gasg21/geometry/large_products.hpp"
+#include "gasg21/geometry/inverse_iteration.hpp"
+#include "gasg21/geometry/tridiagonal.hpp"
 #include "gasg21/kernels/dense.hpp"
-#include "gasg21/kernels/plain.hpp"
 #include "gasg21/support/config.hpp"
 #include "gasg21/support/error.hpp"
 
@@ -24,144 +27,6 @@ struct SymmetricEigen {
 };
 
 namespace detail {
-
-inline constexpr uword reflector_panel = 32;  // reflections per panel
-
-/// A = Q tridiag(d, e) Q'. The reflections H = I - tau v v' of Q lie below the diagonal of A: v has
-/// a one on the subdiagonal, which A stores as well.
-template <class T>
-class Tridiagonal {
- public:
-  std::vector<double> d, e;  // diagonal and subdiagonal; e has one entry more than it needs
-
-  explicit Tridiagonal(arma::Mat<T>& A) : d(A.n_rows), e(A.n_rows, 0.0), A_(A), tau_(A.n_rows) {
-    const uword n = A.n_rows;
-    for (uword first = 0; first < n; first += reflector_panel)
-      reduce_panel(first, std::min(reflector_panel, n - first));
-  }
-
-  /// Q, with some more rows so that its columns start on cache lines of different sets.
-  arma::Mat<T> basis() const {
-    const uword n = A_.n_rows, line = kernels::block_rows<T>;
-    const uword rows = whole_blocks<T>(n);
-    arma::Mat<T> Q(rows % (8 * line) == 0 ? rows + line : rows, n, arma::fill::eye);
-    for (uword first = (n - 1) / reflector_panel * reflector_panel;; first -= reflector_panel) {
-      const uword count = std::min(reflector_panel, n - 1 - first);
-      if (count > 0) reflect(Q, first, count);
-      if (first == 0) return Q;
-    }
-  }
-
- private:
-  /// Reduces the columns first, ..., first + count - 1 and updates the others.
-  void reduce_panel(uword first, uword count) {
-    const uword n = A_.n_rows, left = n - first;
-    arma::Mat<T> V(left, count, arma::fill::zeros), W(left, count, arma::fill::zeros);
-    arma::Col<T> inner(count), row(count);
-    for (uword c = 0; c < count; ++c) {
-      T* column = A_.colptr(first + c) + first;
-      subtract(V, W, c, c, row, column);
-      d[first + c] = double(column[c]);
-      if (first + c + 1 == n) return;
-      reflector(first + c);
-      std::copy(column + c + 1, column + left, V.colptr(c) + c + 1);
-      set_w(first, c, V, W, inner);
-    }
-    if (count == left) return;
-    // A -= V W' + W V'
-    const arma::Mat<T> X = arma::join_rows(V, W).eval().tail_rows(left - count);
-    const arma::Mat<T> Y = arma::join_rows(W, V).eval().tail_rows(left - count);
-    add_large_product(rows_of(X), rows_of(Y), T(-1), A_.colptr(first + count) + first + count, n,
-                      true);
-  }
-
-  /// column -= V w_r' + W v_r' from row r on, where v_r and w_r are the rows r of V and W.
-  void subtract(const arma::Mat<T>& V, const arma::Mat<T>& W, uword r, uword count,
-                arma::Col<T>& row, T* column) const {
-    const auto& kernel = kernels::dense_kernels<T>();
-    const uword rows = V.n_rows - r;
-    for (uword c = 0; c < count; ++c) row[c] = -W(r, c);
-    kernel.add_times(V.memptr() + r, V.n_rows, rows, count, row.memptr(), column + r);
-    for (uword c = 0; c < count; ++c) row[c] = -V(r, c);
-    kernel.add_times(W.memptr() + r, V.n_rows, rows, count, row.memptr(), column + r);
-  }
-
-  /// The reflection that maps the column below the diagonal to a multiple of its first entry.
-  void reflector(uword c) {
-    const uword n = A_.n_rows;
-    T* v = A_.colptr(c) + c + 1;
-    const uword length = n - c - 1;
-    const T below = kernels::dot(v + 1, v + 1, length - 1), head = v[0];
-    tau_[c] = 0;
-    e[c] = double(head);
-    if (below > 0) {
-      const T norm = std::sqrt(head * head + below), to = head > 0 ? -norm : norm;
-      tau_[c] = (to - head) / to;
-      const T scale = 1 / (head - to);
-      for (uword i = 1; i < length; ++i) v[i] *= scale;
-      e[c] = double(to);
-    }
-    v[0] = 1;
-  }
-
-  /// w = tau (A v - V W'v - W V'v) less its part along v, column c of W.
-  void set_w(uword first, uword c, const arma::Mat<T>& V, arma::Mat<T>& W,
-             arma::Col<T>& inner) const {
-    const auto& kernel = kernels::dense_kernels<T>();
-    const uword n = A_.n_rows, left = n - first, below = left - c - 1;
-    const T tau = tau_[first + c], *v = V.colptr(c) + c + 1;
-    T* w = W.colptr(c) + c + 1;
-    kernel.symmetric_times(A_.colptr(first + c + 1) + first + c + 1, n, below, v, w);
-    const T *oldV = V.memptr() + c + 1, *oldW = W.memptr() + c + 1;
-    kernel.transpose_times(oldW, left, below, c, v, inner.memptr());
-    inner *= T(-1);
-    kernel.add_times(oldV, left, below, c, inner.memptr(), w);
-    kernel.transpose_times(oldV, left, below, c, v, inner.memptr());
-    inner *= T(-1);
-    kernel.add_times(oldW, left, below, c, inner.memptr(), w);
-    const T along = tau * tau * kernels::dot(w, v, below) / 2;
-    for (uword i = 0; i < below; ++i) w[i] = tau * w[i] - along * v[i];
-  }
-
-  /// Q = H_first ... H_{first + count - 1} Q, as I - V S V' (Schreiber and Van Loan 1989).
-  void reflect(arma::Mat<T>& Q, uword first, uword count) const {
-    const uword n = A_.n_rows, left = n - first - 1;
-    arma::Mat<T> V(left, count, arma::fill::zeros);
-    for (uword c = 0; c < count; ++c)
-      std::copy(A_.colptr(first + c) + first + 1 + c, A_.colptr(first + c) + n, V.colptr(c) + c);
-    const arma::Mat<T> S = triangle(V, first);
-    T* corner = Q.colptr(first + 1) + first + 1;  // the other entries are those of I
-    const kernels::Vectors<T> columns{corner, Q.n_rows, 1, left, left};
-    arma::Mat<T> X(left, count, arma::fill::zeros);  // (V'Q)'
-    add_large_product(columns, columns_of(V), T(1), X.memptr(), left);
-    arma::Mat<T> Y(left, count, arma::fill::zeros);  // (S V'Q)'
-    for (uword c = 0; c < count; ++c)
-      for (uword b = c; b < count; ++b)
-        for (uword i = 0; i < left; ++i) Y(i, c) += S(c, b) * X(i, b);
-    add_large_product(rows_of(V), rows_of(Y), T(-1), corner, Q.n_rows);
-  }
-
-  /// The upper triangle S of a product of reflections I - V S V'.
-  arma::Mat<T> triangle(const arma::Mat<T>& V, uword first) const {
-    const uword count = V.n_cols;
-    arma::Mat<T> S(count, count, arma::fill::zeros);
-    arma::Col<T> inner(count);
-    for (uword c = 0; c < count; ++c) {
-      kernels::dense_kernels<T>().transpose_times(V.memptr(), V.n_rows, V.n_rows, c, V.colptr(c),
-                                                  inner.memptr());
-      for (uword i = 0; i < c; ++i) {
-        T sum = 0;
-        for (uword k = i; k < c; ++k) sum += S(i, k) * inner[k];
-        S(i, c) = -tau_[first + c] * sum;
-      }
-      S(c, c) = tau_[first + c];
-    }
-    return S;
-  }
-
-  arma::Mat<T>& A_;
-  std::vector<T> tau_;
-};
 
 /// Collects sweeps of rotations and applies them to the columns of Z.
 template <class T>
@@ -193,10 +58,17 @@ class Rotations {
   std::vector<T> rotations_;
 };
 
+/// Drops the rotations, if only the eigenvalues are sought.
+struct NoRotations {
+  void begin(uword) {}
+  void add(double, double) {}
+  void end() {}
+  void flush() {}
+};
+
 /// One sweep of the implicit QL algorithm on the rows l to m, with Wilkinson's shift.
-template <class T>
-void ql_sweep(std::vector<double>& d, std::vector<double>& e, uword l, uword m,
-              Rotations<T>& rotations) {
+template <class Sink>
+void ql_sweep(std::vector<double>& d, std::vector<double>& e, uword l, uword m, Sink& rotations) {
   double g = (d[l + 1] - d[l]) / (2 * e[l]);
   g = d[m] - d[l] + e[l] / (g + std::copysign(std::hypot(g, 1.0), g));
   double s = 1, c = 1, p = 0;
@@ -224,15 +96,15 @@ void ql_sweep(std::vector<double>& d, std::vector<double>& e, uword l, uword m,
   rotations.end();
 }
 
-/// Makes the tridiagonal matrix (d, e) diagonal and rotates the columns of Z accordingly.
-template <class T>
-void diagonalize(std::vector<double>& d, std::vector<double>& e, arma::Mat<T>& Z) {
+/// Makes the tridiagonal matrix (d, e) diagonal, by rotations. Subdiagonal entries of less than a
+/// quarter of `eps` times its norm are negligible.
+template <class Sink>
+void diagonalize(std::vector<double>& d, std::vector<double>& e, double eps, Sink&& rotations) {
   constexpr int most = 60;  // sweeps per eigenvalue; two are usual
   const uword n = d.size();
   double norm = 0;
   for (uword i = 0; i < n; ++i) norm = std::max(norm, std::abs(d[i]) + std::abs(e[i]));
-  const double negligible = double(std::numeric_limits<T>::epsilon()) * norm / 4;
-  Rotations<T> rotations(Z);
+  const double negligible = eps * norm / 4;
   for (uword l = 0; l < n; ++l)
     for (int sweep = 0;; ++sweep) {
       uword m = l;
@@ -244,43 +116,79 @@ void diagonalize(std::vector<double>& d, std::vector<double>& e, arma::Mat<T>& Z
   rotations.flush();
 }
 
+/// The leading ones of the eigenvalues d * scale, and of the vectors Z.
 template <class T>
-SymmetricEigen<T> sorted(const std::vector<double>& d, const arma::Mat<T>& Z, double scale) {
-  std::vector<uword> order(d.size());
-  for (uword i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(), [&](uword a, uword b) { return d[a] > d[b]; });
+SymmetricEigen<T> sorted(const std::vector<double>& d, const arma::Mat<T>& Z, uword count,
+                         double scale) {
   const uword n = d.size();
-  SymmetricEigen<T> result{arma::Col<T>(n), arma::Mat<T>(n, n)};
-  for (uword i = 0; i < order.size(); ++i) {
+  std::vector<uword> order(n);
+  for (uword i = 0; i < n; ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](uword a, uword b) { return d[a] > d[b]; });
+  SymmetricEigen<T> result{arma::Col<T>(count), arma::Mat<T>(n, count)};
+  for (uword i = 0; i < count; ++i) {
     result.values[i] = T(d[order[i]] * scale);
     std::copy(Z.colptr(order[i]), Z.colptr(order[i]) + n, result.vectors.colptr(i));
   }
   return result;
 }
 
-}  // namespace detail
-
-/// All eigenvalues and eigenvectors of a symmetric matrix, of which it reads the lower triangle.
-/// Residuals and orthonormality are accurate to a few roundings of the largest eigenvalue.
+/// The largest entry of the lower triangle.
 template <class T>
-SymmetricEigen<T> symmetric_eigen(arma::Mat<T> A) {
-  require(A.n_rows == A.n_cols, "a symmetric matrix cannot have ", A.n_rows, " rows and ", A.n_cols,
-          " columns");
-  if (A.empty()) return {};
+T largest_below(const arma::Mat<T>& A) {
   T largest = 0;
   for (uword j = 0; j < A.n_cols; ++j)
     for (uword i = j; i < A.n_rows; ++i) {
       require(std::isfinite(A(i, j)), "a symmetric matrix has the entry ", A(i, j));
       largest = std::max(largest, std::abs(A(i, j)));
     }
-  if (!(largest > 0))
-    return {arma::Col<T>(A.n_rows, arma::fill::zeros),
-            arma::Mat<T>(A.n_rows, A.n_rows, arma::fill::eye)};
-  A /= largest;  // prevents overflow of the squares
+  return largest;
+}
+
+/// The `count` leading eigenvectors by inverse iteration; empty if they are not accurate.
+template <class T>
+std::optional<SymmetricEigen<T>> leading_by_iteration(const Tridiagonal<T>& tridiagonal,
+                                                      uword count, double scale) {
+  auto d = tridiagonal.d, e = tridiagonal.e;
+  diagonalize(d, e, std::numeric_limits<double>::epsilon(), NoRotations());
+  std::sort(d.begin(), d.end(), std::greater<>());
+  const arma::vec values(d.data(), count);
+  const auto vectors = inverse_iteration(tridiagonal.d, tridiagonal.e, values);
+  if (!vectors) return {};
+  SymmetricEigen<T> result{arma::conv_to<arma::Col<T>>::from(values * scale),
+                           arma::conv_to<arma::Mat<T>>::from(*vectors)};
+  tridiagonal.multiply(result.vectors);
+  return result;
+}
+
+}  // namespace detail
+
+/// The `count` leading eigenvalues and eigenvectors of a symmetric matrix, of which it reads the
+/// lower triangle. Residuals and orthonormality are accurate to some roundings of the largest
+/// eigenvalue.
+template <class T>
+SymmetricEigen<T> symmetric_eigen(arma::Mat<T> A, uword count) {
+  const uword n = A.n_rows;
+  require(n == A.n_cols, "a symmetric matrix cannot have ", n, " rows and ", A.n_cols, " columns");
+  require(count <= n, "a matrix of ", n, " rows does not have ", count, " eigenvectors");
+  const T scale = detail::largest_below(A);
+  if (!(scale > 0))
+    return {arma::Col<T>(count, arma::fill::zeros), arma::Mat<T>(n, count, arma::fill::eye)};
+  A /= scale;  // prevents overflow of the squares
   detail::Tridiagonal<T> tridiagonal(A);
+  if (n >= 50 && 2 * count <= n)
+    if (auto found = detail::leading_by_iteration(tridiagonal, count, double(scale)))
+      return std::move(*found);
   arma::Mat<T> Z = tridiagonal.basis();
-  detail::diagonalize(tridiagonal.d, tridiagonal.e, Z);
-  return detail::sorted(tridiagonal.d, Z, double(largest));
+  detail::diagonalize(tridiagonal.d, tridiagonal.e, double(std::numeric_limits<T>::epsilon()),
+                      detail::Rotations<T>(Z));
+  return detail::sorted(tridiagonal.d, Z, count, double(scale));
+}
+
+/// All eigenvalues and eigenvectors.
+template <class T>
+SymmetricEigen<T> symmetric_eigen(arma::Mat<T> A) {
+  const uword n = A.n_rows;
+  return symmetric_eigen(std::move(A), n);
 }
 
 }  // namespace gasg21

@@ -157,9 +157,8 @@ arma::mat embed(const Affinity& affinity, uword K, const Parallel& parallel) {
   const arma::vec roots = inverse_roots(degrees_of(affinity));
   std::optional<SymmetricEigen<float>> found;
   if (roots.n_elem >= lanczos_from) found = spectral_lanczos(affinity, roots, K, parallel);
-  arma::mat points =
-      found ? arma::conv_to<arma::mat>::from(found->vectors.t())
-            : arma::mat(symmetric_eigen(normalized(affinity, roots)).vectors.head_cols(K).t());
+  arma::mat points = found ? arma::conv_to<arma::mat>::from(found->vectors.t())
+                           : arma::mat(symmetric_eigen(normalized(affinity, roots), K).vectors.t());
   for (uword j = 0; j < points.n_cols; ++j) {
     const double length = std::sqrt(kernels::dot(points.colptr(j), points.colptr(j), K));
     if (length > 0) points.col(j) /= length;
