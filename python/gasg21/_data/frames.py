@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn import get_config
 
-from gasg21._data.parameters import Array
 from gasg21.exceptions import InvalidInputError
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -53,31 +52,30 @@ def tabled(*columns: str) -> Callable[[Method], Method]:
     def decorate(method: Method) -> Method:
         @functools.wraps(method)
         def with_names(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
-            found = method(self, X, *args, **kwargs)
-            if not isinstance(found, np.ndarray):
-                return found
-            return _in_container(self, found, columns or _feature_names(self), X)
+            return as_table(self, method(self, X, *args, **kwargs), columns, X)
 
         return with_names  # type: ignore[return-value]
 
     return decorate
 
 
-def _in_container(estimator: Any, values: Array, columns: Sequence[str], like: Any) -> Any:
-    """Return a matrix as `set_output` or `sklearn.set_config` want the outputs of `transform`: often as it is.
+def as_table(estimator: Any, values: Any, columns: Sequence[str], like: Any) -> Any:
+    """Return an array as `set_output` or `sklearn.set_config` want the outputs of `transform`: often as it is.
 
-    A pandas table has the index of `like`, the input.
+    Without columns, they are the features. A pandas table has the index of `like`, the input.
     """
+    if not isinstance(values, np.ndarray):
+        return values
     chosen = getattr(estimator, "_sklearn_output_config", {}).get("transform", get_config()["transform_output"])
     if chosen == "pandas":
         import pandas as pd
 
         index = like.index if isinstance(like, pd.DataFrame) else None
-        return pd.DataFrame(values, index=index, columns=list(columns), copy=False)
+        return pd.DataFrame(values, index=index, columns=list(columns or _feature_names(estimator)), copy=False)
     if chosen == "polars":
         import polars as pl
 
-        return pl.DataFrame(values, schema=[str(name) for name in columns], orient="row")
+        return pl.DataFrame(values, schema=[str(name) for name in columns or _feature_names(estimator)], orient="row")
     return values
 
 

@@ -65,9 +65,14 @@ class Samples:
     def can_be_borrowed(self) -> bool:
         return self.is_sparse or _can_borrow(self.data, self.dtype)
 
+    @property
+    def is_small(self) -> bool:
+        """Whether one thread is faster than several."""
+        return self.n_samples * self.n_features < _WORTH_THREADS
+
     def n_threads(self, n_jobs: Any) -> int:
         """Return the number of threads that `n_jobs` asks for; few samples need one, whatever joblib would say."""
-        if self.n_samples * self.n_features < _WORTH_THREADS:
+        if self.is_small:
             check_n_jobs(n_jobs)
             return 1
         return n_threads(n_jobs)

@@ -14,10 +14,10 @@ from gasg21._algorithms import held_out
 from gasg21._data.constructor import parameter, with_parameters
 from gasg21._data.parameters import check_flag, n_threads, progress_bar, seed_of
 from gasg21._data.samples import Array, Samples, TakesSamples, check_samples
+from gasg21._estimators.fit_warnings import warn_of_unseen
 from gasg21._estimators.gasg21 import GASG21
 from gasg21._estimators.parameter_tables import FitParameters
 from gasg21._estimators.saving import Savable
-from gasg21._estimators.subspace import warn_of_unseen
 from gasg21._support.guarded import drafted, reads
 from gasg21._support.progress import PassCallback, Progress
 from gasg21.exceptions import ConvergenceWarning, InvalidInputError
@@ -156,7 +156,8 @@ class SubspaceImputer(
         check_is_fitted(self)
         samples = check_samples(self, X, mask, reset=False, dtype=self.components_.dtype)
         out = held_out.complete(self._model._current().subspace, samples, n_threads(self.n_jobs))
-        warn_of_unseen(self, self._model._current().subspace, decorators=2)  # one of them by scikit-learn
+        # The caller's line is behind two decorators, of which one is scikit-learn's.
+        warn_of_unseen(self, self._model._current().subspace, stacklevel=5)
         return out
 
     def fit_transform(self, X: Any, y: None = None, mask: Any = None) -> Array:

@@ -72,16 +72,19 @@ def by_parts(method: Method) -> Method:
 
     @functools.wraps(method)
     def wrapped(self: Any, X: Any, mask: Any = None) -> Any:
-        if not isinstance(X, BlockSource):
-            return method(self, X, mask)
-        check_is_plain(mask)
-        if X.n_features != self.n_features_in_:
-            name = type(self).__name__
-            msg = f"X has {X.n_features} features, but {name} is expecting {self.n_features_in_} features as input"
-            raise InvalidInputError(msg)
-        return each_part(method, self, X)
+        return over_parts(method, self, X, mask) if isinstance(X, BlockSource) else method(self, X, mask)
 
     return wrapped  # type: ignore[return-value]
+
+
+def over_parts(method: Any, estimator: Any, source: BlockSource, mask: Any) -> Iterator[Array]:
+    """Check that a source fits an estimator, and return an iterator over what a method gives for its parts."""
+    check_is_plain(mask)
+    if source.n_features != estimator.n_features_in_:
+        name, expected = type(estimator).__name__, estimator.n_features_in_
+        msg = f"X has {source.n_features} features, but {name} is expecting {expected} features as input"
+        raise InvalidInputError(msg)
+    return each_part(method, estimator, source)
 
 
 def each_part(method: Any, estimator: Any, source: BlockSource, engine: Engine | None = None) -> Iterator[Array]:

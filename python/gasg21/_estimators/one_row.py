@@ -1,35 +1,10 @@
-"""One plain row: it is answered without validation, which takes longer than to fit it."""
+"""Answers for one plain row, without validation, which takes longer than to fit it."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from gasg21._data.samples import Array
-
-Method = TypeVar("Method", bound=Callable[..., Any])
-
-
-def by_row(answer: Callable[[Any, Any, Any, Any], Array | None]) -> Callable[[Method], Method]:
-    """Let a method answer one plain row at once.
-
-    ``answer(estimator, published, row, mask)`` returns None for what is not plain: that goes the long way.
-    """
-
-    def decorate(method: Method) -> Method:
-        @functools.wraps(method)
-        def at_once(self: Any, X: Any, mask: Any = None) -> Any:
-            row = self._plain_row(X)
-            if row is not None:
-                found = answer(self, self._current(), row, mask)
-                if found is not None:
-                    return found
-            return method(self, X, mask)
-
-        return at_once  # type: ignore[return-value]
-
-    return decorate
 
 
 def weights(estimator: Any, now: Any, row: Array, mask: Any) -> Array | None:

@@ -1,13 +1,27 @@
-"""Fitted attributes that a subspace and a union of subspaces share."""
+"""What a fit and a stream publish: immutable reports, and the fitted attributes that are read from them."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from gasg21 import _core
+from gasg21._data.parameters import null_offset
+from gasg21._data.samples import Array
 from gasg21._support.trees import stored
+
+
+@stored(history=list, status=str, estimated_angle=float)
+class FitReport(NamedTuple):
+    """How the last `fit` went."""
+
+    history: list[dict[str, Any]]
+    status: str
+    estimated_angle: float
 
 
 @stored(status=str, changes=list)
@@ -16,6 +30,72 @@ class StreamReport(NamedTuple):
 
     status: str
     changes: list[int]
+
+
+@stored(subspace=(_core.Subspace64, _core.Subspace32), counters=dict, step_size=float, level=int)
+@dataclass(frozen=True)
+class Published:
+    """What a subspace on the compiled core publishes, all of the same moment."""
+
+    subspace: _core.Subspace
+    counters: dict[str, int]  # how many samples were seen and used, and why others were not
+    step_size: float
+    level: int
+    report: FitReport | None  # None: no `fit` yet
+    stream: StreamReport | None = None  # None: `fit` came last
+    contamination: float | None = None  # offset that a numeric contamination asks for; None: "auto"
+
+    @cached_property
+    def offset(self) -> float | None:
+        """Offset of `score_samples`; None: the subspace decides about outliers.
+
+        Where there is nothing to learn from, because few samples have come or the residual has one dimension, an
+        outlier is what is as far from the subspace as a random direction.
+        """
+        if self.contamination is not None:
+            return self.contamination
+        subspace = self.subspace
+        if subspace.n_features - subspace.n_components > 1 and subspace.decides:
+            return None
+        used = self.counters["n_used"]
+        entries = self.counters["entries_used"] / used if used else subspace.n_features
+        return null_offset(entries, len(subspace.basis))
+
+    @cached_property
+    def components(self) -> Array:
+        return self.subspace.components
+
+    @cached_property
+    def mean(self) -> Array:
+        return self.subspace.mean
+
+    @cached_property
+    def explained_variance(self) -> Array:
+        return self.subspace.explained_variance
+
+    @cached_property
+    def doubt_about_decisions(self) -> str | None:
+        """Say why decisions about outliers may mislead; None if nothing speaks against them."""
+        subspace = self.subspace
+        if self.offset is not None or self.report is None or subspace.is_exact:  # exact inliers leave no doubt
+            return None
+        if subspace.explains_too_little:
+            advice = "Use more components, or center=True." if subspace.lift is None else "Use more components."
+            return (
+                "the subspace explains too little of the samples: a random vector of their length would pass for an "
+                f"inlier. {advice}"
+            )
+        if subspace.flagged > 0.5:
+            return (
+                f"{subspace.flagged:.0%} of the samples are called outliers, more than half. The subspace may belong "
+                "to a minority; contamination= sets the share."
+            )
+        if subspace.flagged == 0:
+            return (
+                "no sample is called an outlier: none stands out. If there are outliers, they look like inliers; "
+                "contamination= sets the share."
+            )
+        return None
 
 
 class PublishedAttributes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import deque
 from dataclasses import replace
 from typing import Any, ClassVar, TypeVar
@@ -12,44 +11,24 @@ import numpy as np
 from gasg21 import _core
 from gasg21._algorithms.block_fit import fit_blocks
 from gasg21._algorithms.block_sums import BlockSums
-from gasg21._algorithms.one_subspace import dimension_of_share
 from gasg21._data.block_source import BlockSource
 from gasg21._data.constructor import check_parameters
-from gasg21._data.parameters import (
-    check_choice,
-    check_components,
-    check_integer,
-    core_following,
-    core_metric,
-    core_rule,
-    is_auto_or_share,
-    is_share,
-    n_threads,
-    progress_bar,
-    seed_of,
-    step_adapts,
-)
+from gasg21._data.parameters import check_components, is_auto_or_share, progress_bar, seed_of
 from gasg21._data.samples import Array, Batch, Samples, check_samples, known_values, one_as_row, refuse_infinite
+from gasg21._estimators.fit_plan import FitPlan
+from gasg21._estimators.fit_warnings import warn_of_offset, warn_unless_converged
 from gasg21._estimators.in_blocks import check_is_plain, opened, set_features
 from gasg21._estimators.parameter_tables import StreamParameters
-from gasg21._estimators.published import StreamReport, listed
-from gasg21._estimators.subspace import FitReport, Published, PublishedSubspace
+from gasg21._estimators.published import FitReport, Published, StreamReport
+from gasg21._estimators.published_subspace import PublishedSubspace
 from gasg21._support.engines import Engine
 from gasg21._support.guarded import drafted, snapshot
 from gasg21._support.progress import PassCallback, Progress
-from gasg21.exceptions import ConvergenceWarning, DataQualityWarning, InvalidInputError, ModelFormatError
+from gasg21.exceptions import InvalidInputError, ModelFormatError
 
 _FEWEST_TO_CENTER = 20  # samples that a centre is estimated from
-DOMINATES = 2.0  # an offset of more than this many spreads
 Self = TypeVar("Self", bound="StreamingSubspace")
 _RECENT = 2048  # residuals of a stream that a numeric contamination is taken from
-_ADVICE = {
-    "max_passes": "Raise max_passes; if that does not help, n_components may be too small.",
-    "rank_deficient": "Some of its directions are arbitrary: use a smaller n_components.",
-    "undetermined": "Give more data or more entries of it, or use a smaller n_components.",
-    "bent": "Outliers pull it: use a smaller n_components, or remove outliers first.",
-    "ambiguous": "If the outliers form a cluster or a subspace of their own, remove them first, or use KGASG21.",
-}
 
 
 class StreamingSubspace(StreamParameters, PublishedSubspace):
@@ -101,8 +80,9 @@ class StreamingSubspace(StreamParameters, PublishedSubspace):
         assert published.report is not None
         if interrupt is not None:
             raise interrupt
-        self._warn_unless_converged(published.report, published.subspace.n_components, doubts)
-        self._warn_of_offset(samples, batch)
+        warn_unless_converged(self, published.report, published.subspace.n_components, doubts)
+        if not self.center and not self._plan().is_paper and samples.n_samples >= _FEWEST_TO_CENTER:
+            warn_of_offset(samples, batch)
         return self
 
     def partial_fit(self, X: Any, y: None = None, mask: Any = None) -> StreamingSubspace:
@@ -143,14 +123,16 @@ class StreamingSubspace(StreamParameters, PublishedSubspace):
             return self._fit_blocks(X, mask, callback)
         # A stream meets every infinity in its first pass: then nobody has to look for them before.
         meets_all = not self.polish and not is_auto_or_share(self.n_components)
-        samples = check_samples(self, X, mask, reset=True, finite=not meets_all)
+        samples, plan = check_samples(self, X, mask, reset=True, finite=False), self._plan()
+        if not meets_all and self.on_bad == "raise":
+            refuse_infinite(samples, 1 if samples.is_small else plan.n_threads)
         batch, seed = samples.whole(), seed_of(self.random_state)
         passes = None if self.polish else self.max_passes
         search = (lambda: refuse_infinite(samples, 1)) if meets_all and self.on_bad == "raise" else None
         with progress_bar(self, samples.n_samples, passes, callback) as progress:
-            d = self._dimension(samples, batch, seed, progress)
-            plan = self._plan(samples, batch, d, seed, progress)
-            found = _core.recover(**plan, rotate=not self._is_paper(), search_infinite=search)
+            d = plan.dimension(samples, batch, seed, progress)
+            arguments = plan.recovery(samples, batch, d, seed, progress)
+            found = _core.recover(**arguments, rotate=not plan.is_paper, search_infinite=search)
         return self._take_over(found, samples, None), samples, batch, found["doubts"]
 
     def _fit_blocks(
@@ -162,15 +144,15 @@ class StreamingSubspace(StreamParameters, PublishedSubspace):
             msg = f"{type(self).__name__}.fit takes a BlockSource only with the polish, which works on blocks"
             raise InvalidInputError(msg)
         set_features(self, source)
-        seed = seed_of(self.random_state)
+        seed, plan = seed_of(self.random_state), self._plan()
 
         def solve(sample: Samples) -> _core.BlockFit:
             batch, progress = sample.whole(), blocks.progress
-            d = self._dimension(sample, batch, seed, progress)
-            return _core.solve_sample(**self._plan(sample, batch, d, seed, progress))
+            d = plan.dimension(sample, batch, seed, progress)
+            return _core.solve_sample(**plan.recovery(sample, batch, d, seed, progress))
 
         with opened(self, source, seed, callback, engine) as blocks:
-            result = fit_blocks(blocks, solve, rotate=not self._is_paper())
+            result = fit_blocks(blocks, solve, rotate=not plan.is_paper)
         interrupt = self._take_over(result.found, result.sample, result.sums)
         return interrupt, result.sample, result.sample.whole(), result.found["doubts"]
 
@@ -219,32 +201,6 @@ class StreamingSubspace(StreamParameters, PublishedSubspace):
         self._has_names = hasattr(self, "feature_names_in_")
         return stopped
 
-    def _plan(self, samples: Samples, batch: Batch, d: int, seed: int, progress: Progress | None) -> dict[str, Any]:
-        """Return how the core is to fit samples: the arguments of `_core.recover`."""
-        working = self._working_dimension(d, samples.n_features)
-        return dict(
-            samples=batch.payload,
-            mask=batch.mask,
-            n=samples.n_features,
-            d=d,
-            rule=self._rule(stream=False),
-            stream_rule=self._rule(stream=True),
-            loss=self._tracker_loss(),
-            metric=core_metric(self._is_scaled()),
-            init=self._check_init(working, samples),
-            options=_core.RecoverOptions(
-                max_passes=self.max_passes,
-                tol=self.tol,
-                center=bool(self.center),
-                polish=bool(self.polish),
-                working_components=working,
-                seed=seed,
-                n_threads=n_threads(self.n_jobs),
-                following=self._following(),
-            ),
-            progress=progress,
-        )
-
     def _start_at(self, basis: Array, mean: Any) -> None:
         """Start a stream at a known subspace, through the origin or through a point."""
         self._check_parameters()
@@ -261,22 +217,8 @@ class StreamingSubspace(StreamParameters, PublishedSubspace):
         self._published = self._publish()
 
     def _start_stream(self, samples: Samples, init: Array | None = None) -> None:
-        batch, seed = samples.whole(), seed_of(self.random_state)
-        d = self._dimension(samples, batch, seed)
         self._recent = deque(maxlen=_RECENT)
-        self._tracker = _core.start_tracker(
-            batch.payload,
-            batch.mask,
-            samples.n_features,
-            d,
-            rule=self._rule(stream=True),
-            loss=self._tracker_loss(),
-            metric=core_metric(self._is_scaled()),
-            init=self._check_init(d, samples) if init is None else init,
-            center=bool(self.center),
-            seed=seed,
-            following=self._following(),
-        )
+        self._tracker = self._plan().tracker(samples, seed_of(self.random_state), init)
 
     def _is_enough(self, samples: Samples) -> bool:
         """Return whether an affine stream can start: a lift needs some samples. Until then they wait."""
@@ -303,33 +245,6 @@ class StreamingSubspace(StreamParameters, PublishedSubspace):
         finally:
             self._last_residuals = np.concatenate(parts) if parts else np.empty(0)
 
-    def _dimension(self, samples: Samples, batch: Batch, seed: int, progress: Progress | None = None) -> int:
-        if isinstance(self.n_components, str) and self.n_components == "auto":
-            check_components(1, samples.n_features)
-            if progress is not None:
-                progress.stage("search for the dimension")
-            threads = n_threads(self.n_jobs)
-            return _core.choose_dimension(
-                batch.payload,
-                batch.mask,
-                samples.n_features,
-                center=bool(self.center),
-                seed=seed,
-                n_threads=threads,
-                progress=progress,
-            )
-        if is_share(self.n_components):
-            return self._dimension_of_share(samples, batch, seed, progress)
-        return check_components(self.n_components, samples.n_features)
-
-    def _dimension_of_share(self, samples: Samples, batch: Batch, seed: int, progress: Progress | None) -> int:
-        """Return how many axes of the subspace that "auto" finds have this share of the inliers' variance in it."""
-        auto = snapshot(self)
-        auto.n_components = "auto"
-        most, share = auto._dimension(samples, batch, seed, progress), float(self.n_components)
-        plan: dict[str, Any] = {"center": bool(self.center), "seed": seed, "n_threads": n_threads(self.n_jobs)}
-        return dimension_of_share(share, batch, samples.n_features, most, **plan)
-
     # ---- parameters
 
     def _is_scaled(self) -> bool:
@@ -339,17 +254,8 @@ class StreamingSubspace(StreamParameters, PublishedSubspace):
     def _tracker_loss(self) -> _core.Loss:
         return self._loss
 
-    def _rule(self, *, stream: bool) -> _core.StepRule:
-        l1 = not isinstance(self._tracker_loss(), str)
-        return core_rule(self.step_size, scaling=self._is_scaled(), stream=stream, l1=l1)
-
-    def _following(self) -> _core.Following:
-        paper = not self._is_scaled() and self._tracker_loss() == "l21"
-        return core_following(self.replay, paper=paper, replay_helps=step_adapts(self.step_size))
-
-    def _is_paper(self) -> bool:
-        """Return whether this is the paper's algorithm to the letter, whose basis is published as it is."""
-        return not self._is_scaled() and not self.polish and self._tracker_loss() == "l21"
+    def _plan(self) -> FitPlan:
+        return FitPlan(self, self._tracker_loss(), self._is_scaled(), bool(self.polish), self.working_components)
 
     def _auto_offset(self) -> bool:
         return isinstance(self.contamination, str) and self.contamination == "auto"
@@ -372,29 +278,6 @@ class StreamingSubspace(StreamParameters, PublishedSubspace):
                 "fit starts anew"
             )
             raise InvalidInputError(msg)
-
-    def _working_dimension(self, d: int, n_features: int) -> int:
-        if self.working_components is None:
-            return d
-        if not self.polish:
-            msg = f"working_components={self.working_components!r} must be None with polish=False"
-            raise InvalidInputError(msg)
-        return check_integer("working_components", self.working_components, d, n_features - 1, "n_features - 1 = ")
-
-    def _check_init(self, d: int, samples: Samples) -> str | Array:
-        if isinstance(self.init, str):
-            check_choice("init", self.init, ("random", "spherical_pca"))
-            return self.init
-        try:
-            init = np.array(self.init, samples.dtype, order="C")
-        except (ValueError, TypeError) as error:
-            msg = f"init={self.init!r} must be 'random', 'spherical_pca' or an array of numbers"
-            raise InvalidInputError(msg) from error
-        if init.shape != (d, samples.n_features):
-            wanted = (d, samples.n_features)
-            msg = f"init has shape {init.shape}; it must have (n_components, n_features) = {wanted}"
-            raise InvalidInputError(msg)
-        return init
 
     # ---- publishing
 
@@ -468,7 +351,7 @@ class StreamingSubspace(StreamParameters, PublishedSubspace):
     def _snapshot(
         self, tracker: _core.Tracker, report: FitReport | None, subspace: _core.Subspace | None = None
     ) -> Published:
-        tracked, counters, step_size, level, status, changes = tracker.published(not self._is_paper())
+        tracked, counters, step_size, level, status, changes = tracker.published(not self._plan().is_paper)
         stream = StreamReport(status, changes) if subspace is None else None
         return Published(subspace or tracked, counters, step_size, level, report, stream)
 
@@ -478,57 +361,6 @@ class StreamingSubspace(StreamParameters, PublishedSubspace):
         if self._auto_offset() or not len(scores):
             return published
         return replace(published, contamination=float(np.percentile(scores, 100 * float(self.contamination))))
-
-    def _warn_of_offset(self, samples: Samples, batch: Batch) -> None:
-        if self.center or self._is_paper() or samples.n_samples < _FEWEST_TO_CENTER:
-            return
-        ratio = _core.offset_ratio(batch.payload, batch.mask, samples.n_features)
-        if ratio > DOMINATES:
-            msg = (
-                f"the samples share an offset of {ratio:.2g} times their spread, and center=False fits a subspace "
-                "through the origin. center=True fits an affine one."
-            )
-            warnings.warn(msg, DataQualityWarning, stacklevel=3)
-
-    def _warn_unless_converged(self, report: FitReport, d: int, doubts: dict[str, Any]) -> None:
-        status = "bent" if doubts["bent"] else report.status
-        if status in ("converged", "noise_floor", "interrupted") or (status == "max_passes" and self.tol == 0):
-            return
-        found = {
-            "max_passes": f"the subspace still moved by {report.history[-1]['moved']:.1e} rad in the last pass "
-            f"(max_passes={self.max_passes}, tol={self.tol}).",
-            "rank_deficient": f"the samples do not span a subspace of dimension n_components={d}.",
-            "undetermined": f"the data does not determine a subspace of dimension {d}: "
-            f"{_what_is_undetermined(doubts, getattr(self, 'feature_names_in_', None))}.",
-            "bent": f"the half of the samples nearest to the subspace of dimension {d} lies on another one, "
-            f"{report.estimated_angle:.2f} rad away.",
-            "ambiguous": f"another subspace of dimension {d} explains the data as well: {doubts['other']:.0%} of the "
-            "samples are at least three times nearer to it.",
-        }[status]
-        advice = _ADVICE[status] if d > 1 else _ADVICE[status].replace(", or use a smaller n_components", "")
-        warnings.warn(f"{found} {advice}", ConvergenceWarning, stacklevel=3)
-
-
-def _what_is_undetermined(doubts: dict[str, Any], names: Array | None) -> str:
-    """Say what the core found undetermined, with the names of the features."""
-    if doubts["few_inliers"]:
-        return "too few samples lie near it"
-    said = []
-    if doubts["unobserved"]:
-        said.append(f"{_named(doubts['unobserved'], names)} observed in no sample")
-    if doubts["hardly_observed"]:
-        said.append(f"{_named(doubts['hardly_observed'], names)} observed in too few samples that lie near it")
-    if doubts["blocks"]:
-        blocks = " and ".join(f"{{{listed(block, names)}}}" for block in doubts["blocks"][:3])
-        said.append(f"too few samples observe features of several of the blocks {blocks}")
-    if not said and doubts["angle"] > 0:
-        return "the observed entries leave one of its directions open"
-    return "; ".join(said) or "the result does not predict entries that were held out"
-
-
-def _named(features: list[int], names: Array | None) -> str:
-    one = len(features) == 1
-    return f"{'feature' if one else 'features'} {listed(features, names)} {'was' if one else 'were'}"
 
 
 def _finite(scores: Array) -> Array:
