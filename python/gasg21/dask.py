@@ -178,7 +178,7 @@ def _documented(cls: type[Any]) -> type[Any]:
 class GASG21(_OnDask, _GASG21, registered=False):
     """`gasg21.GASG21` on a Dask cluster.
 
-    Parameters and attributes are those of `gasg21.GASG21`, and the result has the bits of its fit to a `BlockSource` of
+    Parameters and attributes are as in `gasg21.GASG21`, and the result has the bits of its fit to a `BlockSource` of
     the same parts. A uniform sample of all parts is fitted in this process. Then all workers add up sums over their
     parts, in two to four passes over the data.
 
@@ -228,7 +228,7 @@ class GASG21(_OnDask, _GASG21, registered=False):
 class KGASG21(_OnDask, _KGASG21, registered=False):
     """`gasg21.KGASG21` on a Dask cluster.
 
-    Parameters and attributes are those of `gasg21.KGASG21`, and the result has the bits of its fit to a `BlockSource`
+    Parameters and attributes are as in `gasg21.KGASG21`, and the result has the bits of its fit to a `BlockSource`
     of the same parts.
 
     Parameters

@@ -50,7 +50,7 @@ def make_low_rank(
         Singular values of the matrix of inliers. A pair (low, high) means evenly spaced values. By default all are
         equal.
     noise : float, default=0
-        Root mean square of the Gaussian noise, relative to that of the inliers.
+        Root mean square of the Gaussian noise, relative to the root mean square of the inliers.
     random_state : int, Generator or None, default=None
         Seed.
 

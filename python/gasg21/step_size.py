@@ -113,7 +113,7 @@ class ConstantStep:
 class MultiLevelStep:
     """The multi-level step as the authors of GRASTA coded it: GRASTA-ML in the paper's figures.
 
-    The idea is that of `AdaptiveStep`, which is the rule as the paper states it. The differences: the first gradient
+    The idea is the same as in `AdaptiveStep`, the rule as the paper states it. The differences: the first gradient
     sets the unit of the step; two gradients are compared by their cosine, not by their product, so that long
     gradients do not dominate; angle and level are bounded; ``mu`` starts at ``mu_min`` and returns to
     ``(mu_max - 1) / 2``; the level does not fall from 1 to 0; a step uses the level from before it is adapted. Not

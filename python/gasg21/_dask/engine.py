@@ -163,7 +163,7 @@ def _blamed(key: Any, dask_scheduler: Any) -> Any:
 
 
 def _suspects(key: Any, dask_scheduler: Any) -> list[Any]:
-    """Return the tasks that the workers had when they died, of which `key` is one: those of the same kind."""
+    """Return the tasks of the kind of `key` that the workers had when they died, `key` among them."""
 
     def is_suspect(task: Any) -> bool:
         return task.exception_blame is task and isinstance(task.key, tuple) and task.key[0] == key[0]

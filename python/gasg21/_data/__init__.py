@@ -1,1 +1,1 @@
-"""What the user passes: samples and parameters."""
+"""The input of the user: samples and parameters."""

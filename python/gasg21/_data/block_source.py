@@ -141,8 +141,8 @@ class BlockSource(FromFiles):
             The parts. A callable takes no argument and returns one of the others. It is called once per pass, so it
             must return the same data each time.
         n_features, dtype : optional
-            Columns and dtype of the parts. By default those of the first part that has any, which is loaded if it
-            is a callable.
+            Columns and dtype of the parts. By default the first part that has any decides; it is loaded if it is a
+            callable.
         """
         return _Blocks(blocks, n_features, dtype)
 

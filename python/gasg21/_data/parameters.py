@@ -1,4 +1,4 @@
-"""What the parameters of an estimator mean: checks, seeds, threads, step rules and thresholds."""
+"""Meaning of the parameters of an estimator: checks, seeds, threads, step rules and thresholds."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def _cores() -> int:
 def progress_bar(
     estimator: Any, n_samples: int, max_passes: int | None, callback: PassCallback | None = None
 ) -> AbstractContextManager[Progress | None]:
-    """Return a context whose value is what the core calls meanwhile, or None if nobody wants to see anything.
+    """Return a context whose value is the function that the core calls meanwhile; None if nothing is shown.
 
     ``max_passes`` is None when it is not known in advance. A fit that another one makes gets the progress of that one
     as its callback, and shows itself there.

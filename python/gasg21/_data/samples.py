@@ -158,7 +158,7 @@ def check_samples(
 ) -> Samples:
     """Validate a data set for an estimator.
 
-    ``dtype`` is that of its model, None before there is one. With ``finite=False`` the caller refuses infinities.
+    ``dtype`` is the model's, None before there is one. With ``finite=False`` the caller refuses infinities.
     """
     check_reading(estimator)
     if isinstance(X, np.ma.MaskedArray):

@@ -82,7 +82,7 @@ class FromFiles:
         Parameters
         ----------
         paths : path, pattern, folder, or list of paths
-            The files, which follow one another; those of a folder in the order of their names.
+            The files, which follow one another; a folder stands for its files in the order of their names.
         dataset : str, optional
             Name of the dataset of shape (n_samples, n_features). By default the only 2-d dataset of the file.
         mask : str, optional
@@ -109,7 +109,7 @@ class FromFiles:
         Parameters
         ----------
         paths : path, pattern, folder, or list of paths
-            The files, which follow one another; those of a folder in the order of their names.
+            The files, which follow one another; a folder stands for its files in the order of their names.
         mask : of the same form as `paths`, optional
             A file with a bool array of the same shape for each file, True = observed.
         rows_per_part, bytes_per_part : int, optional
@@ -134,7 +134,7 @@ class FromFiles:
         Parameters
         ----------
         paths : path, pattern, folder, or list of paths
-            The files, which follow one another; those of a folder in the order of their names.
+            The files, which follow one another; a folder stands for its files in the order of their names.
         columns : list of str, optional
             The columns to read, all of them by default. They must hold numbers; null is missing.
         filesystem : pyarrow or fsspec file system, optional
@@ -170,7 +170,7 @@ class FromFiles:
         Parameters
         ----------
         paths : path, pattern, folder, or list of paths
-            The files, which follow one another; those of a folder in the order of their names.
+            The files, which follow one another; a folder stands for its files in the order of their names.
         columns : list of str or int, optional
             The columns to read, by name or number; all of them by default. They must hold numbers.
         delimiter : str

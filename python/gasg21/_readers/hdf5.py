@@ -29,7 +29,7 @@ class HDF5Array:
         return f"{self.dataset} in {self.path}"
 
     def rows(self, start: int, stop: int) -> Array:
-        """Return some rows; refuse those of chunks that were never written."""
+        """Return some rows; refuse rows in chunks that were never written."""
         try:
             with _h5py().File(self.path, "r") as file:
                 dataset = file[self.dataset]

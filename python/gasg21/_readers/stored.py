@@ -28,7 +28,7 @@ class Part(Protocol):
 
     @property
     def name(self) -> str:
-        """What an error calls the part."""
+        """Name of the part in errors."""
 
     @property
     def length(self) -> int | None:
@@ -51,7 +51,7 @@ class StoredArray(Protocol):
 
     @property
     def name(self) -> str:
-        """What an error calls it."""
+        """Name of the file in errors."""
 
     @property
     def shape(self) -> tuple[int, int]:

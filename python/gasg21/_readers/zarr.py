@@ -1,7 +1,7 @@
 """Rows of Zarr arrays, of format 2 and 3, by zarr-python 2 or 3.
 
 Zarr reads a chunk that is not there as the fill value. So the keys of the chunks are checked: all of them when the
-array is opened, and those of a part after it was read.
+array is opened, and again the keys of a part after it was read.
 """
 
 from __future__ import annotations

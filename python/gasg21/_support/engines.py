@@ -36,7 +36,7 @@ class Task:
 
 
 class Engine(Protocol):
-    """What the drivers of `gasg21._algorithms` ask of an engine."""
+    """Interface of an engine, as the drivers of `gasg21._algorithms` use it."""
 
     def map(self, task: Task, items: Sequence[int], tick: Tick | None = None) -> list[Any]:
         """Return the results of all items, in their order."""

@@ -2,7 +2,7 @@
 
 A method that changes an estimator works on a draft and commits it at the end, by one assignment. So an error changes
 nothing, and other threads see the attributes from before or from after, never a mixture. Methods that read work on a
-snapshot. Writers wait for each other, readers for nobody.
+snapshot. Writers wait for each other, readers never wait.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Guarded:
 
     _writing: tuple[int, Any]  # the lock of the writers, and the forks before it was made
     _origin: Any  # of a draft or snapshot: the estimator that it was taken from; None for the estimator itself
-    _latest: Any  # what a reader has computed, for the next one
+    _latest: Any  # computed by a reader, for the next one
     _checked: Any  # parameters that a reader has found to be valid
     _labels: Any  # names of the fit, and labels of a table that were found to be the same
 

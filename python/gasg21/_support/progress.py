@@ -1,4 +1,4 @@
-"""What a user sees of a fit while it runs: the bar of ``verbose=1``, the lines of ``verbose=2``, and the callback."""
+"""The display of a running fit: the bar of ``verbose=1``, the lines of ``verbose=2``, and the callback."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PassCallback = Callable[[dict[str, Any]], Any]  # sees the record of each pass; 
 
 
 class Progress:
-    """What a fit tells while it runs. The core calls it with vectors, level and step, and `on_pass` with each pass."""
+    """Reports of a running fit. The core calls it with vectors, level and step, and `on_pass` with each pass."""
 
     def __init__(self, name: str, n_samples: int, verbose: int, callback: PassCallback | None, bar: Any) -> None:
         self._name, self._n_samples, self._callback, self._bar = name, n_samples, callback, bar

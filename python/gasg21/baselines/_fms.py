@@ -38,7 +38,7 @@ class FMS(IterativeSubspace):
     tol : float, default=1e-9
         Stop if an iteration rotates the subspace by at most this angle, in radians.
     max_iter : int, default=100
-        Maximum number of iterations. The defaults of `delta`, `tol` and `max_iter` are those of the authors.
+        Maximum number of iterations. The defaults of `delta`, `tol` and `max_iter` come from the authors.
     contamination : "auto" or float, default="auto"
         How `predict` finds outliers; see `gasg21.GASG21`. A float must be in (0, 0.99].
     random_state : int, RandomState, Generator or None, default=None

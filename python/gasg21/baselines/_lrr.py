@@ -23,11 +23,11 @@ class LRR(SubspaceClusterer):
     """Subspace clustering by low-rank representation (Liu, Lin, Yan, Sun, Yu and Ma).
 
     Writes the samples, the rows of X, as combinations of each other. The coefficients Z have low rank, and the
-    errors E are nonzero in few rows, those of corrupted samples::
+    errors E are nonzero in few rows, the corrupted samples::
 
         min over Z, E of |Z|_* + lam |E|_{2,1}    subject to    X = Z X + E.
 
-    The solver is the inexact augmented Lagrangian method. The post-processing is that of the authors: scale the rows
+    The solver is the inexact augmented Lagrangian method. The post-processing is the authors': scale the rows
     of U S^1/2 (where Z' = U S V') to unit length, take a power of their inner products as the affinity, and cluster
     by normalized cuts.
 

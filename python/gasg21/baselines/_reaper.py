@@ -39,7 +39,7 @@ class REAPER(IterativeSubspace):
     tol : float, default=1e-15
         Stop if an iteration lowers the cost by at most this fraction of the cost.
     max_iter : int, default=500
-        Maximum number of iterations. The defaults of `delta` and `tol` are those of the authors, who give no
+        Maximum number of iterations. The defaults of `delta` and `tol` come from the authors, who give no
         maximum.
     contamination : "auto" or float, default="auto"
         How `predict` finds outliers; see `gasg21.GASG21`. A float must be in (0, 0.99].

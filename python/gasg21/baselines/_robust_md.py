@@ -42,8 +42,8 @@ class RobustMD(IterativeSubspace):
         `fit` stops if a pass over the data rotates the subspace by at most this angle, in radians. With 0 it uses
         max_iter samples, as the authors do.
     max_iter : int, default=3000
-        Maximum number of samples that `fit` uses, in shuffled passes. The default is that of the authors'
-        experiments.
+        Maximum number of samples that `fit` uses, in shuffled passes. The default is the one of the
+        authors' experiments.
     contamination : "auto" or float, default="auto"
         How `predict` finds outliers; see `gasg21.GASG21`. A float must be in (0, 0.99].
         `partial_fit` applies it to its last batch.

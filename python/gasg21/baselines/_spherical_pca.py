@@ -12,7 +12,7 @@ class SphericalPCA(PCA):
     """PCA of the samples scaled to unit length: the fastest robust method.
 
     Minimizes ``sum_j |x_j - P x_j|^2 / |x_j|^2`` over the orthogonal projectors P of rank n_components. Every
-    sample has the same weight, whatever its length. The cost is that of `PCA`.
+    sample has the same weight, whatever its length. It costs as much as `PCA`.
 
     Use it as a starting point, or if the outliers are long but few. Outliers in random directions bias it if the
     inliers are spread unevenly over the subspace. With outliers it never recovers the subspace exactly.

@@ -24,7 +24,7 @@ class SSC(SubspaceClusterer):
         min over C of |C|_1 + alpha / (2 mu) |X - C X|^2    subject to    diag(C) = 0 (and C 1 = 1 if affine),
 
     with ``mu = min_i max_{j != i} |x_i . x_j|``. For alpha > 1 every sample has nonzero coefficients, unless it is zero
-    or orthogonal to all others. The solver is ADMM. The post-processing is that of the authors' code: in each row,
+    or orthogonal to all others. The solver is ADMM. The post-processing follows the authors' code: in each row,
     keep the largest coefficients that make up a fraction `keep` of the sum, and divide the row by its largest one.
     The affinity ``|C| + |C|'`` is clustered spectrally.
 
@@ -228,8 +228,8 @@ def _represent_corrupted(
 
     With F = weight E the unknowns are B = [C F] and the samples are B P, where P = [X; I / weight]. ADMM splits A from
     B. The step A = argmin of mu/2 |X - A P + M/mu|^2 + rho/2 |A - B + D/rho|^2 + rho/2 |A [1; 0] - 1 + e/rho|^2
-    needs the inverse of mu P P' + rho I + rho [1; 0] [1; 0]': by the formula of Woodbury that of P'P + (rho / mu) I,
-    where X'X has low rank, and for the last term, which has rank one, that of a number.
+    needs the inverse of mu P P' + rho I + rho [1; 0] [1; 0]': by the formula of Woodbury it comes from the inverse of
+    P'P + (rho / mu) I, where X'X has low rank, and for the last term, of rank one, from the inverse of a number.
     """
     m, n = X.shape
     mu, rho = penalties

@@ -43,7 +43,7 @@ class TME(IterativeSubspace):
     tol : float, default=1e-10
         Stop if an iteration changes S by at most this much in Frobenius norm.
     max_iter : int, default=1000
-        Maximum number of iterations. The defaults of `tol` and `max_iter` are those of the code that Lerman, Yu and
+        Maximum number of iterations. The defaults of `tol` and `max_iter` come from the code that Lerman, Yu and
         Zhang compare with.
     contamination : "auto" or float, default="auto"
         How `predict` finds outliers; see `gasg21.GASG21`. A float must be in (0, 0.99].
@@ -71,7 +71,7 @@ class TME(IterativeSubspace):
 
     Notes
     -----
-    An iteration takes O(n_samples * k^2) time. Memory is that of the data and of S.
+    An iteration takes O(n_samples * k^2) time. Memory holds the data and S.
 
     References
     ----------

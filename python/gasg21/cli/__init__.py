@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments : sequence of str, optional
-        Arguments; by default those of the process.
+        Arguments; by default the ones of the process.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def _run(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         _complain("interrupted")
         return 130
-    except BrokenPipeError:  # nobody reads any more
+    except BrokenPipeError:  # the reader is gone
         sys.stdout = None
         return 0
     except (OSError, ValueError, ImportError, MemoryError) as error:

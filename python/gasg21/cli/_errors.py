@@ -1,10 +1,10 @@
-"""What goes wrong on the command line, in one sentence."""
+"""Errors of the command line, each in one sentence."""
 
 from __future__ import annotations
 
 
 class CommandError(Exception):
-    """What the user is to be told."""
+    """An error with a message for the user."""
 
 
 class UsageError(CommandError):

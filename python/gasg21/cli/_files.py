@@ -61,7 +61,7 @@ def kind_of(path: str) -> str:
 
 
 def read(options: argparse.Namespace, wanted: Sequence[str] | None = None) -> Table:
-    """Read the data that the arguments name. ``wanted``: the columns of a model, if nobody chooses others."""
+    """Read the data that the arguments name. ``wanted``: the columns of a model, unless the arguments choose others."""
     path = options.data
     if not Path(path).exists():
         msg = f"{path}: no such file"
@@ -229,7 +229,7 @@ _READERS: dict[str, Callable[[str, argparse.Namespace, Sequence[str] | None], Ta
 
 
 def _key(names: list[str], arrays: Any, path: str, options: argparse.Namespace) -> str:
-    """Return the name of the array to read: that of --key, or the only matrix of numbers."""
+    """Return the name of the array to read: --key, or the only matrix of numbers."""
     if options.key is not None:
         if options.key not in names:
             msg = f"{path} has no array {options.key!r}; it has {', '.join(names)}"

@@ -1,4 +1,4 @@
-"""What the commands say: facts as a dict, printed for a person or as JSON."""
+"""The output of the commands: facts as a dict, printed for a person or as JSON."""
 
 from __future__ import annotations
 

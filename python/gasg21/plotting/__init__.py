@@ -1,6 +1,6 @@
 """Plots of fitted models. Each takes a model (and data), returns matplotlib Axes, and needs no truth.
 
-Colours are those of Okabe and Ito, which colour-blind people can tell apart; markers and lines differ, too.
+The colours come from Okabe and Ito; colour-blind people can tell them apart; markers and lines differ, too.
 """
 
 from gasg21.plotting._fits import convergence, outlier_map, residuals, scree

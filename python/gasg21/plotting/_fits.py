@@ -25,7 +25,7 @@ from gasg21.plotting._style import (
 )
 
 _MOST_ROWS = 2000  # that the directions outside the subspace are computed from
-_SMALLEST = 1e-17  # what a logarithmic axis shows for 0
+_SMALLEST = 1e-17  # shown for 0 on a logarithmic axis
 
 
 def scree(model: Any, X: Any = None, *, more: int = 5, ax: Any = None) -> Any:

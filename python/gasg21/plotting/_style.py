@@ -1,4 +1,4 @@
-"""What all plots share: colours, axes, checks."""
+"""Colours, axes and checks of all plots."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CLUSTERS = (BLUE, ORANGE, GREEN, PINK, SKY, RED, YELLOW, BLACK)  # in turn
 
 
 def new_axes(ax: Any, size: tuple[float, float] = (6.4, 4.2), **options: Any) -> Any:
-    """Return the axes that the caller gives, or those of a new figure."""
+    """Return the axes that the caller gives, or the axes of a new figure."""
     if ax is not None:
         return ax
     try:

@@ -11,13 +11,13 @@ from gasg21.exceptions import InvalidInputError
 from gasg21.plotting._style import GREY, INLIER, check_model, new_axes
 
 _MOST_WRITTEN = 12  # clusters up to which the numbers are written into the matrix
-_SMALLEST = 1e-17  # what a logarithmic axis shows for 0
+_SMALLEST = 1e-17  # shown for 0 on a logarithmic axis
 
 
 def subspaces(model: Any, X: Any, *, mask: Any = None, ax: Any = None) -> Any:
     """Plot the residuals of the samples of each cluster: in its own subspace, and in the nearest other one.
 
-    Where the two boxes of a cluster overlap, its samples cannot be told from those of another cluster.
+    Where the two boxes of a cluster overlap, its samples cannot be told from the samples of another cluster.
 
     Parameters
     ----------
