@@ -31,6 +31,8 @@ CPP_LAYERS = [
     {"union"},
     {"saving"},
     {"model_file"},
+    {"recovery"},
+    {"union"},
     {"recover", "recover_union"},
     {"gasg21"},
 ]

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gasg21/fit/subspace_bank.hpp"
+#include "gasg21/inliers/null_bounds.hpp"
 #include "gasg21/support/config.hpp"
 #include "gasg21/support/error.hpp"
 #include "gasg21/support/parallel.hpp"
@@ -118,7 +119,7 @@ class KSubspaces {
 
   /// Starts to follow the stream in another way, each subspace by itself.
   void follow(Following options) {
-    options.null_level = null_level(options);
+    options.null_level = level_of_each(options.null_level, size());
     for (One& one : trackers_) one.follow(options);
     followed_ = 0;
     changes_.assign(size(), {});
@@ -127,7 +128,7 @@ class KSubspaces {
   template <class Data>
   void follow_after_fit(Following options, const Data& data, bool settled) {
     follow(options);
-    options.null_level = null_level(options);
+    options.null_level = level_of_each(options.null_level, size());
     const std::vector<std::vector<uword>> members = some_members(data);
     for (uword k = 0; k < size(); ++k) {
       const SubsetView<Data> own(data, members[k]);
@@ -177,9 +178,6 @@ class KSubspaces {
 
  private:
   static constexpr uword members_to_see = 512;  // per subspace, after a fit
-
-  /// The nearest of several subspaces has as many chances to be near a random direction.
-  double null_level(const Following& options) const { return options.null_level / double(size()); }
 
   /// Samples of each subspace, out of some of the data.
   template <class Data>

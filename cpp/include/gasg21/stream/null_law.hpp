@@ -5,13 +5,12 @@
 #include <cmath>
 #include <vector>
 
+#include "gasg21/inliers/null_bounds.hpp"
 #include "gasg21/support/config.hpp"
-#include "gasg21/support/special_functions.hpp"
 
 namespace gasg21 {
 
-/// For N observed entries the squared residual of a random direction follows the
-/// Beta((N - d) / 2, d / 2) law.
+/// Residuals and gradients of random directions, by the number of observed entries.
 class NullLaw {
  public:
   struct Null {
@@ -35,7 +34,7 @@ class NullLaw {
 
   Null compute(double count) const {
     const double d = double(d_), free = count - d;
-    return {std::sqrt(beta_quantile(level_, free / 2, d / 2)), 1 / std::sqrt(free * d)};
+    return {null_residual(count, d, level_), 1 / std::sqrt(free * d)};
   }
 
   uword n_, d_;
