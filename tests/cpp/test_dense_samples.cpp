@@ -46,8 +46,7 @@ TEST_CASE("a sparse view gives NaN or zero where nothing is stored") {
 TEST_CASE("a lifted sample ends with the constant, unless nothing of it is observed") {
   arma::mat X{{1, quiet_nan<double>}, {quiet_nan<double>, quiet_nan<double>}};
   const Lift<double> lift{arma::vec{0.5, 7}, 2};
-  const arma::mat found =
-      dense_samples(gasg21::lifted(DenseView<double>(X), lift), {0, 1});
+  const arma::mat found = dense_samples(gasg21::lifted(DenseView<double>(X), lift), {0, 1});
   CHECK(found.n_rows == 3);
   CHECK(found(0, 0) == 0.5);
   CHECK(std::isnan(found(1, 0)));

@@ -25,10 +25,10 @@ TEST_CASE_TEMPLATE("members are near to their subspace alone, random directions 
     for (uword l = 0; l < 3; ++l) CHECK(bool(found.near(l, j)) == (l == k));
     if (k < 3) CHECK(found.nearest(j) == k);
   }
-  CHECK(found.n_near(0) == 0);      // zeros
+  CHECK(found.n_near(0) == 0);  // zeros
   CHECK(found.is_known(0));
-  CHECK_FALSE(found.is_known(1));   // infinite
-  CHECK_FALSE(found.is_known(2));   // one entry
+  CHECK_FALSE(found.is_known(1));  // infinite
+  CHECK_FALSE(found.is_known(2));  // one entry
   CHECK_FALSE(found.is_near_any(2));
 }
 

@@ -43,8 +43,8 @@ TEST_CASE("bounds as SciPy computes them") {
 
 TEST_CASE("in few dimensions small residuals are near, if random directions seldom have them") {
   CHECK(null_residual(4, 2, 1e-3) < 0.1);
-  CHECK(near_bound(4, 2) == 0.1);           // one in a hundred has less
-  CHECK(near_bound(3, 2) < 0.1);            // one in ten would have
+  CHECK(near_bound(4, 2) == 0.1);  // one in a hundred has less
+  CHECK(near_bound(3, 2) < 0.1);   // one in ten would have
   CHECK(near_bound(3, 2) == doctest::Approx(null_residual(3, 2, 0.05)));
   CHECK(near_bound(2, 2) == 0);
   CHECK(near_bound(1.5, 2) == 0);

@@ -15,7 +15,8 @@ arma::vec two_kinds(uword members, uword outliers, double apart) {
   support::Random random(2);
   arma::vec residuals(members + outliers);
   for (uword j = 0; j < residuals.n_elem; ++j)
-    residuals[j] = std::abs(j < members ? 1 + 0.1 * random.normal() : apart + 0.3 * random.normal());
+    residuals[j] =
+        std::abs(j < members ? 1 + 0.1 * random.normal() : apart + 0.3 * random.normal());
   return residuals;
 }
 

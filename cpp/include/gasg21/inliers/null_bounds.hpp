@@ -28,8 +28,9 @@ inline double level_of_each(double level, uword n_subspaces) {
 
 /// The residual up to which a sample of N observed entries is near to a subspace of d dimensions,
 /// one of K; 0 if any sample of so few entries would be. One random direction in a thousand is near
-/// to any of the K. In a space of few dimensions that leaves only a thin layer around the subspaces;
-/// there residuals up to 0.1 are near, too, if at most one random direction in twenty has them.
+/// to any of the K. In a space of few dimensions that leaves only a thin layer around the
+/// subspaces; there residuals up to 0.1 are near, too, if at most one random direction in twenty
+/// has them.
 inline double near_bound(double N, uword d, uword n_subspaces = 1) {
   constexpr double missed = 1e-3, missed_at_most = 0.05, small = 0.1;
   if (!(N > double(d))) return 0;
