@@ -3,8 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "gasg21/data/views.hpp"
