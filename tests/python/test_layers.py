@@ -31,8 +31,6 @@ CPP_LAYERS = [
     {"union"},
     {"saving"},
     {"model_file"},
-    {"recovery"},
-    {"union"},
     {"recover", "recover_union"},
     {"gasg21"},
 ]
