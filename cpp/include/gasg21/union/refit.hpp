@@ -11,17 +11,15 @@
 #include "gasg21/data/dense_samples.hpp"
 #include "gasg21/data/lift.hpp"
 #include "gasg21/geometry/grassmann.hpp"
-#include "gasg21/geometry/large_products.hpp"
 #include "gasg21/geometry/principal.hpp"
-#include "gasg21/geometry/symmetric_eigen.hpp"
 #include "gasg21/recovery/report.hpp"
 #include "gasg21/support/config.hpp"
 #include "gasg21/support/error.hpp"
 #include "gasg21/support/parallel.hpp"
-#include "gasg21/union/matching.hpp"
 #include "gasg21/union/near_subspaces.hpp"
 #include "gasg21/union/one_subspace.hpp"
 #include "gasg21/union/principal_coordinates.hpp"
+#include "gasg21/union/representations.hpp"
 
 namespace gasg21 {
 
@@ -63,24 +61,11 @@ arma::Mat<T> lifted_basis(const OneFlat& flat, const Lift<T>& lift) {
   return arma::conv_to<arma::Mat<T>>::from(U);
 }
 
-/// The squared singular values of the samples at unit length, with zeros for missing entries.
-inline arma::vec spectrum_of(const arma::mat& X) {
-  if (X.empty()) return {};
-  arma::mat A = X;
-  A.replace(arma::datum::nan, 0.0);
-  scale_to_unit_columns(A);
-  return symmetric_eigen(A.n_cols <= A.n_rows ? gram(A) : outer_gram(A)).values;
-}
-
-/// The cluster that gets each dimension; see `match_dimensions`.
-inline arma::uvec match_members(const std::vector<arma::mat>& members,
-                                const std::vector<uword>& dimensions) {
-  const auto differs = [&](uword d) { return d != dimensions[0]; };
-  if (std::none_of(dimensions.begin(), dimensions.end(), differs))
-    return arma::regspace<arma::uvec>(0, 1, dimensions.size() - 1);
-  std::vector<arma::vec> spectra;
-  for (const arma::mat& X : members) spectra.push_back(spectrum_of(X));
-  return match_dimensions(spectra, dimensions);
+/// The samples at unit length, with zeros for missing entries.
+inline arma::mat filled_unit_columns(arma::mat X) {
+  X.replace(arma::datum::nan, 0.0);
+  scale_to_unit_columns(X);
+  return X;
 }
 
 /// Subspaces and the standard errors of their angles, which are NaN where they are not known.
@@ -106,7 +91,9 @@ template <class T>
 void refit(Refitted<T>& found, const std::vector<arma::mat>& members, const RefitOptions& options,
            const Parallel& parallel = Parallel()) {
   const std::vector<uword> dimensions = dimensions_of(found.bases);
-  const arma::uvec order = match_members(members, dimensions);
+  std::vector<arma::mat> unit;
+  for (const arma::mat& X : members) unit.push_back(filled_unit_columns(X));
+  const arma::uvec order = match_dimensions(unit, dimensions);
   found.estimated_angles.set_size(dimensions.size());
   found.estimated_angles.fill(arma::datum::pi / 2);
   detail::for_clusters(dimensions.size(), parallel, [&](uword k) {

@@ -1,0 +1,304 @@
+// How many clusters there are, and of which dimensions: from the data alone.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "gasg21/data/dense_samples.hpp"
+#include "gasg21/data/views.hpp"
+#include "gasg21/geometry/large_products.hpp"
+#include "gasg21/geometry/principal.hpp"
+#include "gasg21/geometry/symmetric_eigen.hpp"
+#include "gasg21/kernels/plain.hpp"
+#include "gasg21/recovery/sampling.hpp"
+#include "gasg21/seeding/seeder.hpp"
+#include "gasg21/support/config.hpp"
+#include "gasg21/support/median.hpp"
+#include "gasg21/support/parallel.hpp"
+#include "gasg21/union/consensus.hpp"
+#include "gasg21/union/near_subspaces.hpp"
+#include "gasg21/union/one_subspace.hpp"
+#include "gasg21/union/principal_coordinates.hpp"
+#include "gasg21/union/refit.hpp"
+#include "gasg21/union/representations.hpp"
+#include "gasg21/union/screening.hpp"
+
+namespace gasg21 {
+
+/// What decided about the number of clusters.
+enum class SelectionRule { drop, agreement, given };
+
+inline const char* to_string(SelectionRule rule) {
+  return rule == SelectionRule::drop        ? "drop"
+         : rule == SelectionRule::agreement ? "agreement"
+                                            : "given";
+}
+
+/// What was chosen, and why.
+struct Selection {
+  uword n_clusters = 1;
+  std::vector<uword> n_components;  // one per cluster
+  // For each dimension tried: the drop of the cost at k over that at k + 1, k = 1, 2, ...
+  std::map<uword, std::vector<double>> drop_ratios;
+  // For each number of clusters asked: the agreement of the representations, and by how much the
+  // last cluster lowers the residuals of its members.
+  std::map<uword, double> agreement, gain;
+  SelectionRule rule = SelectionRule::drop;
+
+  /// Whether there are clusters inside one subspace whose number the representations do not agree
+  /// about: the answer 1 is then none.
+  bool is_indistinct() const { return n_clusters == 1 && !agreement.empty(); }
+};
+
+namespace detail {
+
+inline constexpr uword most_clusters = 20, most_dimensions = 10;  // that are tried
+inline constexpr uword examined_for_order = 3000;                 // samples
+inline constexpr double nothing = 1e-6;  // residuals at this level are rounding
+
+/// Whether there are at least so many clusters. What one subspace leaves over has shown that there
+/// are two. Merged clusters agree, too, and halved ones gain little.
+inline bool is_sure(double agreement, double gain, uword n_clusters) {
+  constexpr double sure = 0.95, least_gain = 0.3;
+  return agreement >= sure && (gain >= least_gain || n_clusters == 2);
+}
+
+/// The samples in the span of all clusters, complete.
+inline arma::mat inside_of(const arma::mat& X, const Screening& screening,
+                           const Parallel& parallel) {
+  const std::vector<bool> kept = screening.keeps(X, parallel);
+  const arma::mat complete = screening.complete(X, parallel);
+  std::vector<uword> columns;
+  for (uword j = 0; j < X.n_cols; ++j)
+    if (kept[j] && complete.col(j).is_finite()) columns.push_back(j);
+  return complete.cols(arma::conv_to<arma::uvec>::from(columns));
+}
+
+/// What the samples leave over in a subspace, at unit length; without samples that lie on it.
+inline arma::mat left_over_directions(const arma::mat& X, const arma::mat& U,
+                                      const Parallel& parallel) {
+  const arma::mat A = unit_columns(X);
+  const arma::mat left = A - large_product(U, large_transposed_product(U, A, parallel), parallel);
+  std::vector<uword> columns;
+  for (uword j = 0; j < left.n_cols; ++j)
+    if (kernels::dot(left.colptr(j), left.colptr(j), left.n_rows) > nothing * nothing)
+      columns.push_back(j);
+  return unit_columns(arma::mat(left.cols(arma::conv_to<arma::uvec>::from(columns))));
+}
+
+/// Whether the remainders of complete samples in one subspace point in few directions, as those of
+/// clusters do. Noise points everywhere: of m random directions in n dimensions no principal one
+/// explains more than a share of about (1 + sqrt(n / m))^2 / n (Marchenko and Pastur 1967).
+inline bool is_structured(const arma::mat& X, const arma::mat& U, const Parallel& parallel) {
+  constexpr double structured = 1.1;  // times the share that noise could explain
+  const arma::mat left = left_over_directions(X, U, parallel);
+  const uword d = U.n_cols;
+  if (left.n_cols <= 2 * d) return false;
+  const double n = double(X.n_rows - d), m = double(left.n_cols), edge = 1 + std::sqrt(n / m);
+  const arma::mat G =
+      left.n_cols <= left.n_rows ? gram(left, parallel) : outer_gram(left, parallel);
+  const arma::vec values = leading_eigen(G, std::min(d, G.n_rows)).values;
+  return arma::accu(values) > structured * m * double(d) * edge * edge / n;
+}
+
+/// The mean residual of the clusters in whitened coordinates, the same for all numbers of clusters.
+inline double left_over(const arma::mat& X, const arma::uvec& labels,
+                        const std::vector<uword>& dimensions, const Parallel& parallel) {
+  constexpr uword per_dimension = 6;  // coordinates
+  const uword wide = per_dimension * dimensions[0];
+  const PrincipalCoordinates principal(unit_columns(X), dimensions, wide, parallel);
+  return mean_residual(principal.whitened<float>(std::min(wide, principal.rank()), 0.5), labels,
+                       dimensions);
+}
+
+/// Asks how far different representations agree, and how much is gained, for several numbers of
+/// clusters inside one subspace.
+inline void ask_representations(const arma::mat& X, uword d, std::uint64_t seed,
+                                const Parallel& parallel, Selection& selection) {
+  constexpr uword asked = 4, asked_at_most = 9;  // more than four only while they are sure
+  constexpr uword samples_per_dimension = 4;
+  const Screening one = fit_screening(X, {d}, seed, parallel);
+  const arma::mat inside = inside_of(X, one, parallel);
+  if (inside.empty() || !is_structured(inside, one.overall.basis, parallel)) return;
+  double before = left_over(inside, arma::uvec(inside.n_cols, arma::fill::zeros), {d}, parallel);
+  bool was_sure = true;
+  for (uword K = 2; K < 2 + asked_at_most; ++K) {
+    const std::vector<uword> dimensions(K, d);
+    if (!Screening::applies(dimensions, X.n_rows)) return;
+    const arma::mat complete = inside_of(X, fit_screening(X, dimensions, seed, parallel), parallel);
+    if (complete.n_cols < samples_per_dimension * d * K) return;
+    const auto consensus = find_consensus(rotated(complete), dimensions, seed, parallel);
+    if (!consensus) return;
+    const double now = left_over(complete, consensus->labels, dimensions, parallel);
+    const double least = std::numeric_limits<double>::min();
+    selection.agreement[K] = consensus->agreement;
+    // Two of K clusters were one before.
+    selection.gain[K] = (1 - now / std::max(before, least)) * double(K) / 2;
+    before = now;
+    const bool sure = is_sure(selection.agreement[K], selection.gain[K], K);
+    if (K > asked && !sure && !was_sure) return;
+    was_sure = sure;
+  }
+}
+
+/// The largest number of clusters that is sure; else the one with the best agreement, if that is
+/// good enough.
+inline std::optional<uword> number_by_agreement(const Selection& selection) {
+  constexpr double least = 0.8;
+  std::optional<uword> sure, best;
+  for (const auto& [K, agreement] : selection.agreement) {
+    if (is_sure(agreement, selection.gain.at(K), K)) sure = K;
+    if (agreement >= least && (!best || agreement > selection.agreement.at(*best))) best = K;
+  }
+  return sure ? sure : best;
+}
+
+/// The smallest dimension whose ratio is about the largest: larger subspaces hold the clusters,
+/// too.
+inline uword smallest_of_the_best(const std::map<uword, double>& ratios) {
+  double largest = 0;
+  for (const auto& [d, ratio] : ratios) largest = std::max(largest, ratio);
+  for (const auto& [d, ratio] : ratios)
+    if (ratio >= 0.5 * largest) return d;
+  return ratios.begin()->first;
+}
+
+}  // namespace detail
+
+/// By how much each of the best 1, 2, ... candidates of dimension d lowers the cost, relative to
+/// the next. The cost is the sum of distances to the nearest candidate, selected greedily. It falls
+/// much with every cluster that is found, and little afterwards: the ratio of one drop to the next
+/// is largest at the number of clusters.
+template <class T, class Data>
+std::vector<double> drop_ratios(const Data& data, uword d, std::uint64_t seed,
+                                const Parallel& parallel = Parallel()) {
+  constexpr uword candidates = 3;      // per cluster that is tried
+  constexpr double least_drop = 0.01;  // drops below this share of the largest are alike
+  Seeder<T> seeder(data, detail::examined_for_order, seed);
+  const uword m = seeder.n_samples();
+  const uword most = std::min(detail::most_clusters, std::max<uword>(2, m / (d + 1)));
+  const std::vector<uword> dimensions(most, d);
+  seeder.make_candidates(Seeding::density, {dimensions, candidates * most, 0}, parallel);
+  std::vector<double> drops;
+  arma::Col<T> nearest(m, arma::fill::ones);
+  double cost = double(m), largest = 0;
+  for (const uword q : seeder.select(dimensions, 0, parallel)) {
+    nearest = arma::min(nearest, seeder.distances({seeder.candidates()[q]}, parallel));
+    const double now = arma::accu(arma::conv_to<arma::vec>::from(nearest));
+    drops.push_back(std::max(cost - now, 0.0));
+    largest = std::max(largest, drops.back());
+    cost = now;
+  }
+  const double floor = least_drop * largest + detail::nothing * double(m);
+  std::vector<double> ratios;
+  for (uword k = 0; k + 1 < drops.size(); ++k)
+    ratios.push_back((drops[k] + floor) / (drops[k + 1] + floor));
+  return ratios;
+}
+
+/// Chooses the number of clusters of a given dimension.
+template <class T, class Data>
+Selection choose_n_clusters(const Data& data, uword d, std::uint64_t seed,
+                            const Parallel& parallel = Parallel()) {
+  Selection chosen;
+  const std::vector<double> ratios = drop_ratios<T>(data, d, seed, parallel);
+  chosen.n_clusters = 1 + uword(std::max_element(ratios.begin(), ratios.end()) - ratios.begin());
+  if (chosen.n_clusters == 1) {  // one subspace holds nearly all samples: are there clusters in it?
+    const auto columns = random_columns(data.n_cols, detail::examined_for_order, seed);
+    detail::ask_representations(dense_samples(data, columns), d, seed, parallel, chosen);
+    if (const auto number = detail::number_by_agreement(chosen)) {
+      chosen.n_clusters = *number;
+      chosen.rule = SelectionRule::agreement;
+    }
+  }
+  chosen.n_components = std::vector<uword>(chosen.n_clusters, d);
+  chosen.drop_ratios[d] = ratios;
+  return chosen;
+}
+
+/// Chooses the dimension, one for all clusters, and the number of clusters unless it is given.
+template <class T, class Data>
+Selection choose_order(const Data& data, std::optional<uword> n_clusters, std::uint64_t seed,
+                       const Parallel& parallel = Parallel()) {
+  std::map<uword, std::vector<double>> ratios;
+  std::map<uword, double> at_number;  // the given one, or the best
+  for (uword d = 1; d <= std::min(detail::most_dimensions, data.n_rows - 1); ++d) {
+    const auto& found = ratios[d] = drop_ratios<T>(data, d, seed, parallel);
+    at_number[d] = n_clusters ? found[std::min<uword>(*n_clusters, found.size()) - 1]
+                              : *std::max_element(found.begin(), found.end());
+  }
+  const uword d = detail::smallest_of_the_best(at_number);
+  Selection chosen;
+  if (n_clusters) {
+    chosen.n_clusters = *n_clusters;
+    chosen.n_components = std::vector<uword>(*n_clusters, d);
+    chosen.rule = SelectionRule::given;
+  } else {
+    chosen = choose_n_clusters<T>(data, d, seed, parallel);
+  }
+  chosen.drop_ratios = std::move(ratios);
+  return chosen;
+}
+
+namespace detail {
+
+/// Where the singular values of complete samples fall most, if they do; else `otherwise`.
+inline uword dimension_at_fall(const arma::mat& X, uword otherwise) {
+  constexpr double least_fall = 1.5;  // from one value to the next
+  const arma::mat A = filled_unit_columns(X);
+  const arma::mat G = A.n_cols <= A.n_rows ? gram(A) : outer_gram(A);
+  const uword count = std::min(most_dimensions + 1, G.n_rows);
+  arma::vec s = arma::sqrt(arma::clamp(leading_eigen(G, count).values, 0, arma::datum::inf));
+  s += nothing * std::sqrt(double(X.n_cols));
+  uword best = 0;
+  double largest = 0;
+  for (uword c = 0; c + 1 < s.n_elem; ++c)
+    if (s[c] / s[c + 1] > largest) largest = s[c] / s[c + 1], best = c + 1;
+  return largest >= least_fall ? best : otherwise;
+}
+
+/// The members with residuals up to a multiple of the median: they decide about the dimension.
+inline std::vector<uword> typical_members(const std::vector<uword>& members,
+                                          const arma::vec& residuals) {
+  constexpr double typical = 3;
+  std::vector<double> own;
+  for (const uword j : members) own.push_back(residuals[j]);
+  const double bound = typical * median(std::move(own)) + nothing;
+  std::vector<uword> kept;
+  for (const uword j : members)
+    if (residuals[j] <= bound) kept.push_back(j);
+  return kept;
+}
+
+}  // namespace detail
+
+/// The dimension of each cluster: where the singular values of its typical members fall most.
+template <class T, class Data>
+std::vector<uword> cluster_dimensions(const std::vector<arma::Mat<T>>& bases, const Data& data,
+                                      std::uint64_t seed, const Parallel& parallel = Parallel()) {
+  const Assignment<T> assigned = assign(SubspaceBank<T>(bases), data, parallel);
+  const std::vector<bool> near = near_own(bases, assigned, data);
+  const arma::vec residuals = arma::conv_to<arma::vec>::from(assigned.residuals);
+  std::vector<std::vector<uword>> members(bases.size());
+  for (uword j = 0; j < data.n_cols; ++j)
+    if (near[j]) members[assigned.labels[j]].push_back(j);
+  std::vector<uword> dimensions = dimensions_of(bases);
+  for (uword k = 0; k < bases.size(); ++k) {
+    const auto own = detail::typical_members(members[k], residuals);
+    if (own.size() <= dimensions[k] + 1) continue;
+    std::vector<uword> columns;
+    for (const uword i : random_columns(own.size(), detail::examined_for_order, seed))
+      columns.push_back(own[i]);
+    arma::mat X = dense_samples(data, columns);
+    OneSubspace{arma::conv_to<arma::mat>::from(bases[k]), 0, 0}.complete(X, parallel);
+    dimensions[k] = detail::dimension_at_fall(X, dimensions[k]);
+  }
+  return dimensions;
+}
+
+}  // namespace gasg21
