@@ -75,7 +75,7 @@ TESTED_ELSEWHERE = {
     "recovery/options": ("test_recover", "structs: how a fit is to go"),
     "recovery/recoverer": ("test_recover", "the class that recover runs"),
     "recovery/report": ("test_recover", "structs: the records and the status of a fit"),
-    "recovery/start_tracker": ("test_recover", "the tracker that every fit there begins with"),
+    "recovery/start_tracker": ("test_recover", "the starts of its fits"),
     "saving/codec": ("test_model_file", "the values of the fields that the files of streams hold"),
     "saving/fields": ("test_model_file", "how structs become fields, which all states there do"),
     "saving/file": ("test_model_file", "writes and reads the files"),

@@ -1,5 +1,5 @@
-// union/doubts.hpp: whether the number of clusters suits the data.
-#include <gasg21/union/doubts.hpp>
+// union/number_doubts.hpp: whether the number of clusters suits the data.
+#include <gasg21/union/number_doubts.hpp>
 #include <vector>
 
 #include "union_support.hpp"
