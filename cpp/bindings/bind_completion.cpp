@@ -80,6 +80,17 @@ py::array_t<double> held_out_errors_in(const py::array& components, const py::ob
 }
 
 template <class T>
+py::array_t<double> score_reference_in(const py::object& samples, const py::object& mask, uword n) {
+  const AnyView<T> view = as_view<T>(samples, mask, n);
+  arma::vec reference;
+  {
+    const py::gil_scoped_release nogil;
+    reference = score_reference<T>(view);
+  }
+  return to_column_array(reference);
+}
+
+template <class T>
 py::tuple learn_prior_in(const py::array& components, const py::object& samples,
                          const py::object& mask, const py::object& lift_) {
   const Basis<T> held(components, "components");
@@ -172,6 +183,15 @@ void bind_completion(py::module_& m) {
       py::arg("reference"), py::arg("lift") = py::none(), py::arg("n_threads") = 1,
       "Squared error of each sample when each of its entries is predicted from the others, over "
       "its squared distance from the reference.");
+  m.def(
+      "score_reference",
+      [](const py::object& samples, const py::object& mask, uword n) {
+        return in_precision_of(values_of(samples), [&](auto zero) {
+          return score_reference_in<decltype(zero)>(samples, mask, n);
+        });
+      },
+      py::arg("samples"), py::arg("mask"), py::arg("n"),
+      "The medians of the features over some of the samples; zeros if they are few.");
   m.def(
       "held_out_score", [](const std::vector<double>& errors) { return held_out_score(errors); },
       py::arg("errors"), "1 minus a robust mean of the errors.");

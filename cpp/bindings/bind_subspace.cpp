@@ -139,6 +139,21 @@ py::object row_completed(PySubspace<T>& self, const py::handle& row, const py::h
       [](auto& reader, const auto& sample, T* to) { return reader.complete(sample, to); });
 }
 
+/// Between which values a filled entry lies: NaN for features that the fit has never observed.
+template <class T>
+py::tuple limits_of(PySubspace<T>& self) {
+  const Subspace<T>& subspace = self.get();
+  const uword n = self.n_features();
+  const auto limits = entry_limits<T>(subspace.prior(), subspace.range(), n);
+  arma::vec low(n), high(n);
+  for (uword i = 0; i < n; ++i) {
+    const double centre = self.lift() ? double(self.lift()->centre[i]) : 0;
+    low[i] = limits[i].low + centre;
+    high[i] = limits[i].high + centre;
+  }
+  return py::make_tuple(to_column_array(low), to_column_array(high));
+}
+
 template <class T>
 void bind_subspace_in(py::module_& m, const char* name) {
   using Class = PySubspace<T>;
@@ -175,6 +190,7 @@ void bind_subspace_in(py::module_& m, const char* name) {
                                  [](Class& self) { return self.get().decision().exact > 0; })
           .def_property_readonly("prior", [](Class& self) { return to_tuple(self.get().prior()); })
           .def_property_readonly("range", [](Class& self) { return to_tuple(self.get().range()); })
+          .def_property_readonly("limits", &limits_of<T>)
           .def("decision_function", &decision_of<T>, py::arg("samples"), py::arg("mask"),
                py::arg("n_threads"), "Below 0 for outliers, NaN for samples that say nothing.")
           .def("distances", &distances_of<T>, py::arg("samples"), py::arg("mask"),

@@ -11,17 +11,6 @@ using support::gaussian;
 using support::quiet_nan;
 using support::Random;
 
-TEST_CASE("the centre is the median of each coordinate, without what is missing") {
-  arma::mat X = {{1, 2, quiet_nan<double>, 9, 3},
-                 {-1, -1, 4, 5, 6},
-                 {quiet_nan<double>, quiet_nan<double>, quiet_nan<double>, quiet_nan<double>,
-                  quiet_nan<double>}};
-  const arma::vec centre = gasg21::coordinate_medians<double>(DenseView<double>(X));
-  CHECK(centre[0] == 2.5);
-  CHECK(centre[1] == 4);
-  CHECK(centre[2] == 0);  // never observed
-}
-
 TEST_CASE("the constant is a tenth of the typical distance from the centre") {
   Random random(1);
   for (const double missing : {0.0, 0.4}) {

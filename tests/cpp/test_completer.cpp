@@ -160,3 +160,25 @@ TEST_CASE("a prior of the wrong size is refused") {
   CHECK(support::contains(with({c.prior.C, 1, arma::vec(3)}, {}), "noise has 3"));
   CHECK(support::contains(with(c.prior, {arma::vec(4), arma::vec(20), 1}), "range has 4"));
 }
+
+TEST_CASE_TEMPLATE("filled entries are limited where there is noise above rounding", T, double,
+                   float) {
+  const EntryRange range{{0, -2, 1}, {4, 2, -1}, 1};
+  const auto limits = [&](double noise) {
+    return gasg21::entry_limits<T>({arma::mat(1, 1, arma::fill::ones), noise, {}}, range, 3);
+  };
+  const auto noisy = limits(1e-3), exact = limits(sizeof(T) == 8 ? 1e-25 : 1e-13);
+  CHECK(noisy[0].low == -1);
+  CHECK(noisy[0].high == 5);
+  CHECK(noisy[1].low == -3);
+  CHECK(noisy[1].high == 3);
+  CHECK(exact[0].low == -arma::datum::inf);
+  CHECK(exact[0].high == arma::datum::inf);
+  for (const auto& some : {noisy, exact}) {
+    CHECK(std::isnan(some[2].low));  // never observed
+    CHECK(std::isnan(some[2].high));
+  }
+  CHECK(limits(sizeof(T) == 8 ? 1e-15 : 1e-9)[0].high == 5);
+  const auto unknown = gasg21::entry_limits<T>({{}, 1.0, {}}, {}, 2);
+  CHECK(unknown[1].high == arma::datum::inf);
+}

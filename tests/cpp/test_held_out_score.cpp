@@ -45,3 +45,20 @@ TEST_CASE("exact fits tie, also among 70 % outliers; NaN is left out") {
   CHECK(std::isnan(held_out_score({})));
   CHECK(std::isnan(held_out_score({std::numeric_limits<double>::quiet_NaN()})));
 }
+
+TEST_CASE("errors are relative to the distance from the medians") {
+  support::Random random(2);
+  arma::mat X = support::gaussian<double>(6, 31, random);
+  X.each_col() += arma::vec{5, 4, 3, 2, 1, 0};
+  const arma::vec reference = gasg21::score_reference<double>(gasg21::DenseView<double>(X));
+  CHECK(support::distance(arma::mat(reference), arma::mat(arma::median(X, 1))) == 0);
+}
+
+TEST_CASE("a few samples have no medians, many are looked at in part") {
+  const arma::mat few(3, 9, arma::fill::ones);
+  CHECK(arma::all(gasg21::score_reference<double>(gasg21::DenseView<double>(few)) == 0));
+  // 2^22 entries are looked at: here every second sample.
+  arma::fmat many(1 << 12, 1 << 11, arma::fill::zeros);
+  for (arma::uword j = 0; j < many.n_cols; ++j) many.col(j).fill(j % 2 == 0 ? 7.0f : -7.0f);
+  CHECK(arma::all(gasg21::score_reference<float>(gasg21::DenseView<float>(many)) == 7));
+}

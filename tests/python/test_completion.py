@@ -198,6 +198,17 @@ def test_float32_is_completed_in_float32():
     assert_allclose(filled[data.inlier], expected[data.inlier], atol=1e-3 * np.nanmax(np.abs(data.data)))
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_without_noise_nothing_limits_the_entries_of_a_long_sample(dtype):
+    rng = np.random.default_rng(15)
+    X = (rng.standard_normal((300, 2)) @ rng.standard_normal((2, 20))).astype(dtype)
+    model = GRASTA(2, random_state=0).fit(X)
+    truth = 100 * X[0]  # far beyond the range of the fit, whose noise is rounding error
+    seen = truth.copy()
+    seen[[3, 8, 11]] = np.nan
+    assert_allclose(model.complete(seen[None])[0], truth, atol=1e-3 * np.abs(truth).max())
+
+
 @pytest.mark.parametrize("estimator", [GASG21, GRASTA])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_feature_that_the_fit_never_saw_stays_nan_until_the_stream_sees_it(estimator):

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from gasg21 import _core
 from gasg21._data.samples import Array, Samples
-
-_NO_NOISE, _MARGIN = 1e-20, 0.25  # as in fit/completer.hpp
-_REFERENCE_ENTRIES = 2**22  # of the samples whose medians are the reference of the score
 
 
 def complete(subspace: _core.Subspace, samples: Samples, threads: int) -> Array:
@@ -39,14 +34,7 @@ def replace_missing(out: Array, samples: Samples, values: Array, subspace: _core
 
     As in `complete`, features that the fit has never observed stay NaN, and noisy data limits the values.
     """
-    low, high, _ = subspace.range
-    n = values.shape[1]
-    if len(low):
-        values[:, unseen(subspace)] = np.nan
-        if subspace.prior[1] > _NO_NOISE:
-            centre = 0 if subspace.lift is None else subspace.lift[0]
-            beyond = _MARGIN * (high - low)[:n]
-            values = np.clip(values, low[:n] - beyond + centre, high[:n] + beyond + centre)
+    values = np.clip(values, *subspace.limits)  # NaN where the limits are
     for batch in samples.pieces():
         observed, _ = samples.observed(batch.rows)
         some = values[batch.rows]
@@ -75,14 +63,8 @@ def unseen(subspace: _core.Subspace) -> Array:
 
 def _medians(samples: Samples) -> Array:
     """Return the median of each feature over some of the samples; 0 if they are few, or never observe it."""
-    step = max(1, samples.n_samples * samples.n_features // _REFERENCE_ENTRIES)
-    if samples.n_samples // step < 10:  # medians of few samples are the samples
-        return np.zeros(samples.n_features)
-    some = samples.dense(slice(None, None, step))
-    some = np.where(np.isfinite(some), some, np.nan)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # a feature without an entry
-        return np.nan_to_num(np.nanmedian(some, axis=0).astype(np.float64))
+    batch = samples.whole()
+    return _core.score_reference(batch.payload, batch.mask, samples.n_features)
 
 
 def union_score(subspaces: list[Array], samples: Samples, labels: Array, threads: int) -> float:

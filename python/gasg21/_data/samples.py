@@ -2,10 +2,10 @@
 
 Everything behind this module relies on its checks. float64 and float32 arrays whose rows are contiguous are
 borrowed, and so are CSR matrices of these dtypes. Other arrays (other dtypes, Fortran order, byte-swapped or
-misaligned memory) are converted: as a whole by `fit`, which reads them many times, by the first `partial_fit` and by
-`KGASG21.partial_fit`; batch by batch by all other methods. Sparse matrices that are not canonical CSR of a float
-dtype are converted once. (A memory-mapped file that is truncated while it is mapped ends the process with SIGBUS,
-which nothing can catch.)
+misaligned memory) are converted: as a whole by `fit` and `score`, which read them more than once, by the first
+`partial_fit` and by `KGASG21.partial_fit`; batch by batch by all other methods. Sparse matrices that are not
+canonical CSR of a float dtype are converted once. (A memory-mapped file that is truncated while it is mapped ends the
+process with SIGBUS, which nothing can catch.)
 """
 
 from __future__ import annotations

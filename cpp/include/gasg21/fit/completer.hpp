@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "gasg21/data/observation.hpp"
 #include "gasg21/fit/fixed_fit.hpp"
@@ -27,11 +28,46 @@ struct WeightPrior {
   arma::vec noise;  // empty = 1 everywhere
 };
 
-/// Which entries a fit has seen. A filled entry goes at most a quarter of the range beyond it.
+/// Between two values.
+struct Limits {
+  double low, high;
+};
+
+/// Which entries a fit has seen.
 struct EntryRange {
   arma::vec low, high;  // of each coordinate; low > high if it was never observed. Empty = unknown
   double largest = 0;   // largest r.m.s. entry of a sample: a larger sample scales the range
+
+  bool is_known() const { return !low.empty(); }
+  bool seen(uword i) const { return !is_known() || low[i] <= high[i]; }
+  /// A filled entry goes at most a quarter of the range beyond it.  Pre: is_known().
+  Limits limits(uword i) const {
+    const double beyond = 0.25 * (high[i] - low[i]);
+    return {low[i] - beyond, high[i] + beyond};
+  }
 };
+
+/// Whether the noise is rounding error: least squares is then exact, and free of any scale.
+template <class T>
+bool is_noise_free(const WeightPrior& prior) {
+  return prior.s < (sizeof(T) == 8 ? 1e-20 : 1e-10);
+}
+
+/// The limits of the filled entries of the first `count` coordinates: NaN for those that were never
+/// observed, infinite without noise or a known range.
+template <class T>
+std::vector<Limits> entry_limits(const WeightPrior& prior, const EntryRange& range, uword count) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  std::vector<Limits> limits(count, {-inf, inf});
+  for (uword i = 0; i < count && range.is_known(); ++i) {
+    if (!range.seen(i))
+      limits[i] = {nan, nan};
+    else if (!is_noise_free<T>(prior))
+      limits[i] = range.limits(i);
+  }
+  return limits;
+}
 
 /// Fills in missing entries in a fixed orthonormal basis, which must outlive it.
 template <class T>
@@ -43,6 +79,7 @@ class Completer {
         least_squares_(U),
         B_(U.n_cols, U.n_rows),
         s_(prior.s),
+        noise_free_(is_noise_free<T>(prior)),
         precision_(U.n_rows, arma::fill::ones),
         range_(std::move(range)),
         M_(U.n_cols, U.n_cols),
@@ -81,7 +118,7 @@ class Completer {
         ++next;
         continue;
       }
-      out[i] = seen(i) ? value(i, shrunk, largest) : std::numeric_limits<T>::quiet_NaN();
+      out[i] = range_.seen(i) ? value(i, shrunk, largest) : std::numeric_limits<T>::quiet_NaN();
       if (centre) out[i] += centre[i];
     }
   }
@@ -110,11 +147,7 @@ class Completer {
   }
 
  private:
-  // Below this noise least squares is exact, and free of any scale.
-  static constexpr double negligible = sizeof(T) == 8 ? 1e-20 : 1e-10;
-  static constexpr double margin = 0.25;  // beyond the range of the entries, in parts of it
-
-  bool solve_exactly() { return s_ < negligible && least_squares_.solve(U_, x_) == Solved::yes; }
+  bool solve_exactly() { return noise_free_ && least_squares_.solve(U_, x_) == Solved::yes; }
 
   /// v, the weights in units of their scatter: M v = B_O N^-1 z with M = B_O N^-1 B_O' + s I, and
   /// one step of refinement.
@@ -167,8 +200,6 @@ class Completer {
 
   double size_of_sample() const { return double(x_.scaled(T(1 / std::sqrt(double(x_.count()))))); }
 
-  bool seen(uword i) const { return range_.low.empty() || range_.low[i] <= range_.high[i]; }
-
   /// The value of entry i in the units of the sample.
   T value(uword i, bool shrunk, double largest) const {
     if (usable_ == Usable::zero) return T(0);
@@ -179,9 +210,8 @@ class Completer {
       return x_.scaled(sum);
     }
     const T free = x_.scaled(T(entry(i)));
-    if (range_.low.empty()) return free;
-    const double beyond = margin * (range_.high[i] - range_.low[i]);
-    const double low = range_.low[i] - beyond, high = range_.high[i] + beyond;
+    if (!range_.is_known()) return free;
+    const auto [low, high] = range_.limits(i);
     const double scale = largest > 1 + 1e-9 ? largest : 1;  // not by rounding
     return T(std::clamp(double(free), std::min(low, low * scale), std::max(high, high * scale)));
   }
@@ -191,6 +221,7 @@ class Completer {
   FixedFit<T> least_squares_;
   arma::mat B_;  // d x n: column i is R'u_i with R R' = C
   double s_;
+  bool noise_free_;
   arma::vec precision_;
   EntryRange range_;
   arma::mat M_;

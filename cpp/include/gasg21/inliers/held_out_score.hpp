@@ -4,11 +4,29 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
+#include "gasg21/data/medians.hpp"
+#include "gasg21/data/views.hpp"
 #include "gasg21/support/config.hpp"
 
 namespace gasg21 {
+
+/// The point whose distance from a sample is the unit of its errors: the medians of the coordinates
+/// over some of the samples, so that fits with and without a centre compare. Zeros for few samples,
+/// whose medians would be the samples themselves.
+template <class T, class Data>
+arma::vec score_reference(const Data& data) {
+  constexpr double most_entries = 4194304;
+  const double entries = double(data.n_cols) * double(data.n_rows);
+  const uword step = std::max<uword>(1, uword(entries / most_entries));
+  if (data.n_cols / step < 10) return arma::vec(data.n_rows, arma::fill::zeros);
+  std::vector<uword> some;
+  for (uword j = 0; j < data.n_cols; j += step) some.push_back(j);
+  return arma::conv_to<arma::vec>::from(
+      coordinate_medians<T>(SubsetView<Data>(data, std::move(some))));
+}
 
 /// 1 minus a robust mean of the samples' held-out errors (Completer::held_out_error): 1 is perfect,
 /// 0 as good as the reference. NaN without any error. The mean is the M-scale sigma of Huber's
