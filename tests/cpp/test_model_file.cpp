@@ -5,6 +5,9 @@
 #include <filesystem>
 #include <fstream>
 #include <gasg21/model_file.hpp>
+#include <gasg21/seeding/choose_lift.hpp>
+#include <memory>
+#include <numeric>
 #include <string>
 
 #include "support.hpp"
@@ -100,12 +103,91 @@ TEST_CASE("a saved union goes on bit for bit") {
   CHECK(stream.counters().seen() == again.counters().seen());
 }
 
+namespace {
+
+/// Whitened samples of two flats: all that a union can hold.
+template <class T>
+Union<T> union_of_everything(const arma::Mat<T>& X) {
+  const auto lift = std::make_shared<const Lift<T>>(choose_lift<T>(DenseView<T>(X)));
+  const DenseView<T> view(X);
+  std::vector<uword> all(X.n_cols);
+  std::iota(all.begin(), all.end(), uword(0));
+  const arma::mat high = dense_samples(lifted(view, *lift), all);
+  const auto whitening = std::make_shared<const Whitening>(fit_whitening(high, {2, 3}, 1));
+  const UnionCoordinates<T> coordinates{lift, whitening};
+  Random random(3);
+  const uword r = whitening->n_coordinates();
+  const std::vector<arma::Mat<T>> bases{random_basis<T>(r, 2, random),
+                                        random_basis<T>(r, 3, random)};
+  return {{coordinates.original(bases[0]), coordinates.original(bases[1])},
+          bases,
+          coordinates,
+          ResidualSplit{0.7}};
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("a saved union is the same, with its lift, whitening and split", T, double,
+                   float) {
+  const Folder folder;
+  const auto X = arma::conv_to<arma::Mat<T>>::from(vectors(20, 200, 0.1, 3));
+  const DenseView<T> view(X);
+  const Union<T> fitted = union_of_everything(X);
+  KSubspaces<T> stream(fitted.bases());
+  save(fitted, stream, folder / "union.gasg21");
+  const Union<T> again = load_union<T>(folder / "union.gasg21");
+  CHECK(saving::encode({{"x", saving::to_value(again)}}) ==
+        saving::encode({{"x", saving::to_value(fitted)}}));
+  const Assignment<T> assigned = fitted.assign(view);
+  CHECK(arma::all(again.labels(view) == assigned.labels));
+  CHECK(support::same_bits(again.residuals(view), fitted.residuals(view)));
+  CHECK(arma::all(again.reject(view, assigned) == fitted.reject(view, assigned)));
+  CHECK(support::same_bits(again.complete(X), fitted.complete(X)));
+  CHECK(again.score(view) == fitted.score(view));
+  CHECK(load_k_subspaces<T>(folder / "union.gasg21").size() == 2);
+  const Union<T> plain(std::vector<arma::Mat<T>>{random_basis<T>(9, 2, stream.random())});
+  save(plain, folder / "plain.gasg21");
+  CHECK(support::same_bits(load_union<T>(folder / "plain.gasg21").bases()[0], plain.bases()[0]));
+  CHECK_THROWS_AS(load_k_subspaces<T>(folder / "plain.gasg21"), ModelFormatError);
+}
+
+TEST_CASE("parts of a union that do not belong together are refused") {
+  const Union<double> fitted = union_of_everything(vectors(20, 200, 0.1, 3));
+  const auto refused = [&](auto&& change) {
+    auto whitening = *fitted.coordinates().whitening;
+    auto lift = *fitted.coordinates().lift;
+    auto bases = fitted.bases();
+    change(bases, lift, whitening);
+    saving::Struct fields;
+    saving::WriteFields v{fields};
+    v("type", std::string("Union64"));
+    v("subspaces", fitted.subspaces());
+    v("bases", bases);
+    v("coordinates",
+      UnionCoordinates<double>{std::make_shared<const Lift<double>>(lift),
+                               std::make_shared<const Whitening>(whitening)});
+    v("split", fitted.split());
+    const auto read = [&] { (void)saving::from_value<Union<double>>({fields}, "union"); };
+    CHECK_THROWS_AS(saving::reading(read), ModelFormatError);
+  };
+  refused([](auto& bases, auto&, auto&) { bases.pop_back(); });
+  refused([](auto& bases, auto&, auto&) { bases[1] *= 2; });
+  refused([](auto& bases, auto&, auto&) { bases[1].shed_row(0); });
+  refused([](auto&, auto& lift, auto&) { lift.centre.shed_row(0); });
+  refused([](auto&, auto& lift, auto&) { lift.constant = arma::datum::nan; });
+  refused([](auto&, auto&, auto& whitening) { whitening.spread[0] = -1; });
+  refused([](auto&, auto&, auto& whitening) { whitening.spread.shed_row(0); });
+  refused([](auto&, auto&, auto& whitening) { whitening.directions.shed_row(0); });
+  refused([](auto&, auto&, auto& whitening) { whitening.screening->overall.basis.shed_row(0); });
+}
+
 TEST_CASE("a file of another kind is refused") {
   const Folder folder;
   save(Tracker<double>(10, 2), folder / "tracker.gasg21");
   CHECK_NOTHROW(load_tracker<double>(folder / "tracker.gasg21"));
   CHECK_THROWS_AS(load_tracker<float>(folder / "tracker.gasg21"), ModelFormatError);
   CHECK_THROWS_AS(load_k_subspaces<double>(folder / "tracker.gasg21"), ModelFormatError);
+  CHECK_THROWS_AS(load_union<double>(folder / "tracker.gasg21"), ModelFormatError);
   CHECK_THROWS_AS((load_tracker<double, ConstantStep>(folder / "tracker.gasg21")),
                   ModelFormatError);
   CHECK_THROWS_AS(load_tracker<double>(folder / "none"), saving::FileError);

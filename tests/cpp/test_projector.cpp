@@ -139,3 +139,19 @@ TEST_CASE_TEMPLATE("a zero vector lies in every subspace", T, double, float) {
     CHECK(support::same_bits<T>(filled(projector, x), zero));
   }
 }
+
+TEST_CASE("only the first entries are filled in, plus a centre") {
+  Random random(8);
+  const arma::mat U = random_basis<double>(10, 2, random);
+  const arma::vec x = U * gaussian<double>(2, random), centre = gaussian<double>(7, random);
+  arma::vec seen = x, out(8);
+  seen.elem(arma::uvec{1, 4, 8}).fill(quiet_nan<double>);
+  out.fill(-1);
+  Projector<double> projector(U);
+  REQUIRE(read(projector, seen));
+  projector.fill_missing(out.memptr(), 7, centre.memptr());
+  CHECK(out[1] == doctest::Approx(x[1] + centre[1]));
+  CHECK(out[4] == doctest::Approx(x[4] + centre[4]));
+  out.shed_rows(arma::uvec{1, 4});
+  CHECK(arma::all(out == -1));
+}

@@ -83,11 +83,13 @@ TESTED_ELSEWHERE = {
     "saving/rule_fields": ("test_model_file", "saved and loaded with the streams there"),
     "saving/stream_fields": ("test_model_file", "the fields of all states, saved and loaded there"),
     "saving/streams": ("test_model_file", "streams as values, saved and loaded there"),
+    "saving/union_fields": ("test_model_file", "unions, saved and loaded there"),
     "saving/value": ("test_encoding", "a tree that the encoding turns into bytes"),
     "seeding/repair": ("test_k_polisher", "repairs what the polish of K subspaces has missed"),
     "seeding/seed_samples": ("test_candidates", "the candidates start from them"),
     "seeding/selection": ("test_candidates", "selects among the candidates"),
-    "union/one_run": ("test_recover_union", "the run that recover_union begins with"),
+    "union/own_subspaces": ("test_union", "what the union asks of single subspaces"),
+    "union/union_coordinates": ("test_union", "the lift and the whitening of the union, together"),
 }
 MODULES_TESTED_ELSEWHERE = {
     "exceptions": ("test_faults", "each exception where it is raised"),

@@ -6,7 +6,9 @@
 #include "gasg21/saving/encoding.hpp"
 #include "gasg21/saving/file.hpp"
 #include "gasg21/saving/streams.hpp"
+#include "gasg21/saving/union_fields.hpp"
 #include "gasg21/tracker.hpp"
+#include "gasg21/union/union.hpp"
 
 namespace gasg21 {
 
@@ -31,23 +33,46 @@ Tracker<T, StepRule, Loss, Metric> load_tracker(const saving::Path& path) {
   });
 }
 
-/// Saves a union of subspaces.
-template <class T, class StepRule, class Loss, class Metric>
-void save(const KSubspaces<T, StepRule, Loss, Metric>& stream, const saving::Path& path) {
-  using Union = KSubspaces<T, StepRule, Loss, Metric>;
+/// Saves the stream of a union of subspaces.
+template <class T, class StepRule, class Metric, class Loss>
+void save(const KSubspaces<T, StepRule, Metric, Loss>& stream, const saving::Path& path) {
+  using Union = KSubspaces<T, StepRule, Metric, Loss>;
   saving::write_file(path,
                      saving::encode({{"stream", {saving::union_fields<Union>(stream.state())}}}));
 }
 
-/// The union of subspaces of a file.
-template <class T = double, class StepRule = AdaptiveStep, class Loss = L21Loss,
-          class Metric = CovarianceScaling>
-KSubspaces<T, StepRule, Loss, Metric> load_k_subspaces(const saving::Path& path) {
+/// The stream of a union of subspaces.
+template <class T = double, class StepRule = AdaptiveStep, class Metric = CovarianceScaling,
+          class Loss = L21Loss>
+KSubspaces<T, StepRule, Metric, Loss> load_k_subspaces(const saving::Path& path) {
   const saving::Struct root = saving::decode(saving::read_file(path));
   return saving::reading([&] {
     const auto& fields = saving::get<saving::Struct>(saving::get_field(root, "stream"), "stream");
     return saving::read_union<KSubspaces<T, StepRule, Loss, Metric>>(fields);
   });
+}
+
+/// Saves a fitted union with its stream, if it has one. `load_union` and `load_k_subspaces` read
+/// both from the same file.
+template <class T>
+void save(const Union<T>& fitted, const saving::Path& path) {
+  saving::write_file(path, saving::encode({{"union", saving::to_value(fitted)}}));
+}
+template <class T, class StepRule, class Metric, class Loss>
+void save(const Union<T>& fitted, const KSubspaces<T, StepRule, Metric, Loss>& stream,
+          const saving::Path& path) {
+  using Stream = KSubspaces<T, StepRule, Metric, Loss>;
+  saving::write_file(path,
+                     saving::encode({{"union", saving::to_value(fitted)},
+                                     {"stream", {saving::union_fields<Stream>(stream.state())}}}));
+}
+
+/// The fitted union of a file.
+template <class T = double>
+Union<T> load_union(const saving::Path& path) {
+  const saving::Struct root = saving::decode(saving::read_file(path));
+  return saving::reading(
+      [&] { return saving::from_value<Union<T>>(saving::get_field(root, "union"), "union"); });
 }
 
 }  // namespace gasg21

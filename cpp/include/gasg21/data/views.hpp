@@ -308,6 +308,10 @@ struct SubsetView {
   auto sample(uword j) const { return data.sample(columns[j]); }
 };
 
+/// A subset reads the samples of the data behind it, so that has to be lifted.
+template <class T, class Data>
+SubsetView<Data> lifted(SubsetView<Data> data, const Lift<T>& lift) = delete;
+
 /// The columns from <= j < to of a data set, or of a subset: then of the data behind it.
 template <class Data>
 SubsetView<Data> part_of(const Data& data, uword from, uword to) {

@@ -45,17 +45,20 @@ class Projector {
     for (uword c = 0; c < U_.n_cols; ++c) w[c] = determined_ ? x_.scaled(fit_.w()[c]) : otherwise();
   }
 
-  /// Writes the missing entries of the sample last read to `out`, which has n entries. Its other
-  /// entries keep their values.
-  void fill_missing(T* out) const {
+  /// Writes the missing ones of the first `count` entries of the sample last read, plus `centre` if
+  /// there is one, to `out`. The other entries keep their values.
+  void fill_missing(T* out, uword count, const T* centre = nullptr) const {
     uword next = 0;  // the rows are sorted
-    for (uword i = 0; i < U_.n_rows; ++i) {
-      if (next < x_.count() && x_.rows()[next] == i)
+    for (uword i = 0; i < count; ++i) {
+      if (next < x_.count() && x_.rows()[next] == i) {
         ++next;
-      else
-        out[i] = determined_ ? x_.scaled(entry(i)) : otherwise();
+        continue;
+      }
+      out[i] = determined_ ? x_.scaled(entry(i)) : otherwise();
+      if (centre) out[i] += centre[i];
     }
   }
+  void fill_missing(T* out) const { fill_missing(out, U_.n_rows); }
 
  private:
   T otherwise() const {
