@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -32,6 +33,7 @@ struct ConsensusConstants {
   double agreement = 2;      // power of the agreement of two representations
   double power = 4;          // of the votes
   double negligible = 0.01;  // votes below this share of the largest do not count
+  double hopeless = 1e-4;    // those with less than this at first sight are left out
 };
 
 /// The labels that the representations agree on.
@@ -88,19 +90,24 @@ inline std::optional<AllCoordinates> all_coordinates(const arma::mat& X, const C
   return all;
 }
 
-/// The excess of the mean residuals of each representation over the least, averaged over the
-/// judges.
-inline arma::vec mean_excess(const std::vector<Representation>& found,
-                             const std::vector<Coordinates>& judges, const ClusterPlan& plan,
-                             const Parallel& parallel) {
-  arma::mat costs(found.size(), judges.size());
-  parallel.for_all(costs.n_elem, [] { return 0; }, [&](uword task, int&) {
-    const uword r = task % found.size(), j = task / found.size();
-    costs(r, j) = mean_residual(judges[j].points, found[r].labels, plan.dimensions);
+/// Sets the mean residuals of representations by each judge.
+inline void judge(std::vector<Representation>& found, const std::vector<Coordinates>& judges,
+                  const ClusterPlan& plan, const Parallel& parallel) {
+  for (auto& each : found) each.costs.set_size(judges.size());
+  parallel.for_all(found.size() * judges.size(), [] { return 0; }, [&](uword task, int&) {
+    Representation& each = found[task / judges.size()];
+    const uword j = task % judges.size();
+    each.costs[j] = mean_residual(judges[j].points, each.labels, plan.dimensions);
   });
+}
+
+/// How much the costs of each representation exceed the least, averaged over the judges.
+inline arma::vec mean_excess(const std::vector<Representation>& found) {
+  arma::mat costs(found.size(), found[0].costs.n_elem);
+  for (uword r = 0; r < found.size(); ++r) costs.row(r) = found[r].costs.t();
   arma::vec excess(found.size(), arma::fill::zeros);
   for (uword j = 0; j < costs.n_cols; ++j) excess += costs.col(j) - costs.col(j).min();
-  return excess / double(judges.size());
+  return excess / double(costs.n_cols);
 }
 
 /// The agreement of each pair; on the diagonal the stability of each.
@@ -114,19 +121,17 @@ inline arma::mat agreements(const std::vector<Representation>& found) {
   return M;
 }
 
-/// The weights of the representations. The votes are the leading eigenvector of the agreements.
+/// The votes are the leading eigenvector of the agreements.
 /// Pairs with larger residuals than others count less: of two camps the one with the smaller
-/// residuals wins.
-inline arma::vec votes_of(const arma::mat& M, const arma::vec& excess,
+/// residuals wins. The largest is 1.
+inline arma::vec votes_of(const arma::mat& M, const std::vector<Representation>& found,
                           const ConsensusConstants& constants) {
+  const arma::vec excess = mean_excess(found);
   const arma::vec trust = arma::exp(-(excess - excess.min()) / (2 * constants.cost));
   arma::mat votes = arma::pow(M, constants.agreement);
   for (uword b = 0; b < M.n_cols; ++b) votes.col(b) %= trust * trust[b];
   const arma::vec leading = arma::abs(symmetric_eigen(votes).vectors.col(0));
-  arma::vec weights = arma::pow(leading / leading.max(), constants.power);
-  for (double& w : weights)
-    if (w < constants.negligible) w = 0;
-  return weights;
+  return arma::pow(leading / leading.max(), constants.power);
 }
 
 /// The mean agreement of the representations by their weights.
@@ -146,23 +151,68 @@ inline Factored joined(const std::vector<Representation>& found, const arma::vec
   return stacked(parts);
 }
 
-inline std::vector<Representation> represent(const AllCoordinates& all, const ClusterPlan& plan,
-                                             const ConsensusConstants& constants,
-                                             const Parallel& parallel) {
-  const RaceOptions race{constants.n_runs, constants.passes, constants.first_passes};
-  std::vector<Representation> found;
-  for (const auto& each : all.streams)
-    found.push_back(stream_representation(each.name, each.points, plan, race,
-                                          constants.n_candidates, parallel));
-  std::vector<Representation> spans(all.spans.size());
-  SharedStop stop(parallel);
-  parallel.for_all(spans.size(), [] { return 0; }, [&](uword i, int&) {
-    spans[i] = interaction_representation(all.spans[i].name, all.spans[i].points, plan,
-                                          constants.exponents, stop.alone());
-  });
-  std::move(spans.begin(), spans.end(), std::back_inserter(found));
-  return found;
-}
+/// All representations of some samples. They begin with a cheap look: a few passes, or one cut.
+/// Those that have no chance by these labels are left out: on faces all streams.
+class Contest {
+ public:
+  Contest(const AllCoordinates& all, const ClusterPlan& plan,
+              const ConsensusConstants& constants, const Parallel& parallel)
+      : all_(all), plan_(plan), constants_(constants), parallel_(parallel) {
+    const RaceOptions race{constants.n_runs, constants.passes, constants.first_passes};
+    for (const auto& each : all.streams)
+      streams_.emplace_back(each.name, each.points, plan, race, constants.n_candidates, parallel);
+    for (const auto& each : all.spans)
+      cuts_.emplace_back(each.name, each.points, plan, constants.exponents);
+  }
+
+  std::vector<Representation> find() {
+    const arma::vec votes = votes_at_first_sight();
+    const auto has_chance = [&](uword r) { return votes[r] >= constants_.hopeless; };
+    std::vector<Representation> found;
+    for (uword i = 0; i < streams_.size(); ++i)
+      if (has_chance(i)) found.push_back(streams_[i].finish(parallel_));
+    std::vector<uword> chosen;
+    for (uword i = 0; i < cuts_.size(); ++i)
+      if (has_chance(streams_.size() + i)) chosen.push_back(i);
+    append_cuts(chosen, found, [](InteractionCuts& cuts, const Parallel& alone) {
+      return cuts.finish(alone);
+    });
+    judge(found, all_.streams, plan_, parallel_);
+    return found;
+  }
+
+ private:
+  arma::vec votes_at_first_sight() {
+    std::vector<Representation> looks;
+    for (auto& each : streams_) looks.push_back(each.look(parallel_));
+    std::vector<uword> all(cuts_.size());
+    std::iota(all.begin(), all.end(), uword(0));
+    append_cuts(all, looks, [](InteractionCuts& cuts, const Parallel& alone) {
+      return cuts.look(alone);
+    });
+    judge(looks, all_.streams, plan_, parallel_);
+    return votes_of(agreements(looks), looks, constants_);
+  }
+
+  /// Several cuts at the same time, each on one thread.
+  template <class Make>
+  void append_cuts(const std::vector<uword>& which, std::vector<Representation>& found,
+                   const Make& make) {
+    const uword first = found.size();
+    found.resize(first + which.size());
+    SharedStop stop(parallel_);
+    parallel_.for_all(which.size(), [] { return 0; }, [&](uword i, int&) {
+      found[first + i] = make(cuts_[which[i]], stop.alone());
+    });
+  }
+
+  const AllCoordinates& all_;
+  const ClusterPlan& plan_;
+  const ConsensusConstants& constants_;
+  const Parallel& parallel_;
+  std::vector<StreamVoters> streams_;
+  std::vector<InteractionCuts> cuts_;
+};
 
 }  // namespace detail
 
@@ -177,13 +227,14 @@ inline std::optional<Consensus> find_consensus(const arma::mat& X,
   const auto all = detail::all_coordinates(X, plan, constants, parallel);
   if (!all) return {};
   Consensus consensus;
-  consensus.representations = detail::represent(*all, plan, constants, parallel);
-  const arma::vec excess =
-      detail::mean_excess(consensus.representations, all->streams, plan, parallel);
-  const arma::mat M = detail::agreements(consensus.representations);
-  consensus.weights = detail::votes_of(M, excess, constants);
+  auto& found = consensus.representations =
+      detail::Contest(*all, plan, constants, parallel).find();
+  const arma::mat M = detail::agreements(found);
+  consensus.weights = detail::votes_of(M, found, constants);
+  for (double& weight : consensus.weights)
+    if (weight < constants.negligible) weight = 0;
   consensus.agreement = detail::weighted_agreement(M, consensus.weights);
-  consensus.affinity = detail::joined(consensus.representations, consensus.weights);
+  consensus.affinity = detail::joined(found, consensus.weights);
   consensus.labels = spectral_labels(consensus.affinity, dimensions.size(), seed,
                                      starts_of_k_means, parallel);
   return consensus;

@@ -28,6 +28,7 @@ struct Representation {
   Factored affinity;  // its rows have the mean sum 1
   arma::uvec labels;
   double stability = 1;  // mean agreement of its members
+  arma::vec costs;       // mean residuals of its clusters, one by each judge
 };
 
 /// The clusters to find.
@@ -80,39 +81,73 @@ inline arma::mat indicators(const arma::uvec& labels) {
 
 }  // namespace detail
 
-/// Several runs of the paper's stream, the better half joined by co-association.
-inline Representation stream_representation(std::string name, const arma::fmat& A,
-                                            const ClusterPlan& plan, const RaceOptions& options,
-                                            uword candidates_per_cluster,
-                                            const Parallel& parallel) {
-  const uword largest = *std::max_element(plan.dimensions.begin(), plan.dimensions.end());
-  UnionOptions run;
-  run.seeding = Seeding::farthest;
-  run.n_candidates = candidates_per_cluster * plan.dimensions.size();
-  run.n_neighbors = 2 * largest + 2;
-  run.seed = plan.seed;
-  const DenseView<float> data(A);
-  const AdaptiveStep rule = AdaptiveStep::paper();
-  const auto streams = run_voters<PaperStream<float>>(data, plan.dimensions, rule, NoScaling{}, run,
-                                                      options, parallel);
-  std::vector<arma::fmat> residuals;
-  std::vector<double> costs;
-  std::vector<arma::uvec> labels;
-  for (const auto& stream : streams) {
-    residuals.push_back(residuals_to(stream.bases(), data, parallel));
-    const std::vector<double> nearest = nearest_residuals(residuals.back());
-    costs.push_back(std::accumulate(nearest.begin(), nearest.end(), 0.0));
-    labels.push_back(arma::index_min(residuals.back(), 0).t());
+/// Several runs of the paper's stream in one system of coordinates, whose points it borrows.
+class StreamVoters {
+ public:
+  /// Starts the runs and drops the worse half.
+  StreamVoters(std::string name, const arma::fmat& points, const ClusterPlan& plan,
+               const RaceOptions& race, uword candidates_per_cluster, const Parallel& parallel)
+      : name_(std::move(name)),
+        points_(points),
+        plan_(plan),
+        race_(start_voters<PaperStream<float>>(points_, plan.dimensions, AdaptiveStep::paper(),
+                                               NoScaling{}, options(plan, candidates_per_cluster),
+                                               race, parallel)) {}
+
+  /// The labels of the best run, as a representation without affinity.
+  Representation look(const Parallel& parallel) {
+    const auto residuals = all_residuals(parallel);
+    const auto labels = all_labels(residuals);
+    return {name_, {}, labels[0], detail::mean_agreement(labels), {}};
   }
-  const std::vector<double> weights = run_weights(costs);
-  CoAssociation together;
-  for (uword i = 0; i < streams.size(); ++i) together.add(residuals[i], weights[i]);
-  Representation found{std::move(name), together.affinity(), {}, detail::mean_agreement(labels)};
-  found.labels = spectral_labels(found.affinity, plan.dimensions.size(), plan.seed,
-                                 detail::starts_of_cut, parallel);
-  detail::scale_degrees(found.affinity);
-  return found;
-}
+
+  /// The better half of the runs to their end, joined by co-association.
+  Representation finish(const Parallel& parallel) {
+    race_.finish(points_, parallel);
+    const auto residuals = all_residuals(parallel);
+    std::vector<double> costs;
+    for (const arma::fmat& each : residuals) {
+      const std::vector<double> nearest = nearest_residuals(each);
+      costs.push_back(std::accumulate(nearest.begin(), nearest.end(), 0.0));
+    }
+    const std::vector<double> weights = run_weights(costs);
+    CoAssociation together;
+    for (uword i = 0; i < residuals.size(); ++i) together.add(residuals[i], weights[i]);
+    Representation found{
+        name_, together.affinity(), {}, detail::mean_agreement(all_labels(residuals)), {}};
+    found.labels = spectral_labels(found.affinity, plan_.dimensions.size(), plan_.seed,
+                                   detail::starts_of_cut, parallel);
+    detail::scale_degrees(found.affinity);
+    return found;
+  }
+
+ private:
+  static UnionOptions options(const ClusterPlan& plan, uword candidates_per_cluster) {
+    UnionOptions run;
+    run.seeding = Seeding::farthest;
+    run.n_candidates = candidates_per_cluster * plan.dimensions.size();
+    run.n_neighbors = 2 * *std::max_element(plan.dimensions.begin(), plan.dimensions.end()) + 2;
+    run.seed = plan.seed;
+    return run;
+  }
+
+  std::vector<arma::fmat> all_residuals(const Parallel& parallel) {
+    std::vector<arma::fmat> residuals;
+    for (uword i = 0; i < race_.size(); ++i)
+      residuals.push_back(residuals_to(race_.stream(i).bases(), points_, parallel));
+    return residuals;
+  }
+  static std::vector<arma::uvec> all_labels(const std::vector<arma::fmat>& residuals) {
+    std::vector<arma::uvec> labels;
+    for (const arma::fmat& each : residuals) labels.push_back(arma::index_min(each, 0).t());
+    return labels;
+  }
+
+  std::string name_;
+  DenseView<float> points_;
+  ClusterPlan plan_;
+  Race<PaperStream<float>> race_;
+};
 
 /// The cut of the shape interaction of unit-length points.
 inline arma::uvec cut_cosines(const arma::fmat& points, double exponent, const ClusterPlan& plan,
@@ -121,24 +156,44 @@ inline arma::uvec cut_cosines(const arma::fmat& points, double exponent, const C
                          plan.seed, detail::starts_of_cut, parallel);
 }
 
-/// Cuts of the shape interaction with several exponents, joined. If the cuts with the first and the
-/// last exponent are the same, so are those between.
-inline Representation interaction_representation(std::string name, const arma::fmat& points,
-                                                 const ClusterPlan& plan,
-                                                 const std::vector<double>& exponents,
-                                                 const Parallel& parallel) {
-  std::vector<arma::uvec> cuts{cut_cosines(points, exponents.front(), plan, parallel),
-                               cut_cosines(points, exponents.back(), plan, parallel)};
-  if (agreement_of(cuts[0], cuts[1]) < 1)
-    for (uword i = 1; i + 1 < exponents.size(); ++i)
-      cuts.push_back(cut_cosines(points, exponents[i], plan, parallel));
-  std::vector<arma::mat> parts;
-  for (const auto& cut : cuts) parts.push_back(detail::indicators(cut));
-  Representation found{std::move(name), stacked(parts), cuts[detail::medoid_of(cuts)],
-                       detail::mean_agreement(cuts)};
-  detail::scale_degrees(found.affinity);
-  return found;
-}
+/// Cuts of the shape interaction of unit-length points with several exponents. It borrows the
+/// points.
+class InteractionCuts {
+ public:
+  InteractionCuts(std::string name, const arma::fmat& points, const ClusterPlan& plan,
+                  const std::vector<double>& exponents)
+      : name_(std::move(name)), points_(points), plan_(plan), exponents_(exponents) {}
+
+  /// The cut with the first exponent, as a representation without affinity.
+  Representation look(const Parallel& parallel) {
+    cuts_ = {cut_cosines(points_, exponents_.front(), plan_, parallel)};
+    return {name_, {}, cuts_[0], 1, {}};
+  }
+
+  /// All cuts joined. If those with the first and the last exponent are the same, so are those
+  /// between.  Pre: `look`.
+  Representation finish(const Parallel& parallel) {
+    const auto add = [&](uword i) {
+      cuts_.push_back(cut_cosines(points_, exponents_[i], plan_, parallel));
+    };
+    if (exponents_.size() > 1) add(exponents_.size() - 1);
+    if (agreement_of(cuts_.front(), cuts_.back()) < 1)
+      for (uword i = 1; i + 1 < exponents_.size(); ++i) add(i);
+    std::vector<arma::mat> parts;
+    for (const auto& cut : cuts_) parts.push_back(detail::indicators(cut));
+    Representation found{name_, stacked(parts), cuts_[detail::medoid_of(cuts_)],
+                         detail::mean_agreement(cuts_), {}};
+    detail::scale_degrees(found.affinity);
+    return found;
+  }
+
+ private:
+  std::string name_;
+  const arma::fmat& points_;
+  ClusterPlan plan_;
+  std::vector<double> exponents_;
+  std::vector<arma::uvec> cuts_;
+};
 
 /// The members of each cluster.
 inline std::vector<arma::uvec> members_of(const arma::uvec& labels, uword K) {
@@ -197,13 +252,16 @@ inline double mean_residual(const arma::fmat& A, const arma::uvec& labels,
   std::vector<arma::fmat> members;
   for (const auto& some : members_of(labels, dimensions.size())) members.push_back(A.cols(some));
   const arma::uvec cluster = match_dimensions(members, dimensions);
+  LanczosOptions three_digits;
+  three_digits.tol = 1e-4;
   double total = 0;
   for (uword k = 0; k < dimensions.size(); ++k) {
     const arma::fmat& own = members[cluster[k]];
     if (own.n_cols <= dimensions[k]) continue;
     const bool by_samples = own.n_cols <= own.n_rows;
     const detail::ClusterSpectrum<float> spectrum{
-        leading_eigen(by_samples ? gram(own) : outer_gram(own), dimensions[k]), by_samples};
+        leading_eigen(by_samples ? gram(own) : outer_gram(own), dimensions[k], three_digits),
+        by_samples};
     total += detail::residuals_in_axes(own, spectrum, dimensions[k]);
   }
   return total / double(A.n_cols);

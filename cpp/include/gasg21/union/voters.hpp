@@ -72,35 +72,47 @@ void run_passes(std::vector<Runner<Stream>>& runners, uword count, const Data& d
                       [&](uword chain, uword, int&) { run_pass(runners[chain], data, stop); });
 }
 
-/// Keeps the better half, in the order of their costs.
-template <class Stream>
-void keep_better_half(std::vector<Runner<Stream>>& runners) {
-  std::stable_sort(runners.begin(), runners.end(),
-                   [](const auto& a, const auto& b) { return a.cost < b.cost; });
-  runners.resize(std::max<std::size_t>(1, runners.size() / 2));
-}
-
 }  // namespace detail
 
-/// Returns the streams of the better half of the runs, the best first. `begin(run, stop)`
-/// returns the stream of a run at its start. Throws Stopped if it was stopped.
-template <class Stream, class Data, class Begin>
-std::vector<Stream> race(const Data& data, const RaceOptions& options, const Begin& begin,
-                         const Parallel& parallel) {
-  SharedStop stop(parallel);
-  std::vector<detail::Runner<Stream>> runners(options.n_runs);
-  parallel.for_all(runners.size(), [] { return 0; },
-                   [&](uword i, int&) { runners[i].stream.emplace(begin(i, stop)); });
-  const uword first = std::min(options.first_passes, options.passes);
-  detail::run_passes(runners, first, data, stop, parallel);
-  detail::keep_better_half(runners);
-  detail::run_passes(runners, options.passes - first, data, stop, parallel);
-  std::stable_sort(runners.begin(), runners.end(),
-                   [](const auto& a, const auto& b) { return a.cost < b.cost; });
-  std::vector<Stream> streams;
-  for (auto& runner : runners) streams.push_back(std::move(*runner.stream));
-  return streams;
-}
+/// Runs of which the worse half is dropped early. Throws Stopped if it is stopped.
+template <class Stream>
+class Race {
+ public:
+  /// Starts all runs and drops the worse half. `begin(run, stop)` returns the stream of a run at
+  /// its start.
+  template <class Data, class Begin>
+  Race(const Data& data, const RaceOptions& options, const Begin& begin, const Parallel& parallel)
+      : runners_(options.n_runs), first_(std::min(options.first_passes, options.passes)),
+        left_(options.passes - first_) {
+    SharedStop stop(parallel);
+    parallel.for_all(runners_.size(), [] { return 0; },
+                     [&](uword i, int&) { runners_[i].stream.emplace(begin(i, stop)); });
+    detail::run_passes(runners_, first_, data, stop, parallel);
+    sort();
+    runners_.resize(std::max<std::size_t>(1, runners_.size() / 2));
+  }
+
+  /// The other passes of the better half.
+  template <class Data>
+  void finish(const Data& data, const Parallel& parallel) {
+    SharedStop stop(parallel);
+    detail::run_passes(runners_, std::exchange(left_, 0), data, stop, parallel);
+    sort();
+  }
+
+  /// The runs that are left, the best first: by the residuals of the last pass.
+  uword size() const { return runners_.size(); }
+  Stream& stream(uword i) { return *runners_[i].stream; }
+
+ private:
+  void sort() {
+    std::stable_sort(runners_.begin(), runners_.end(),
+                     [](const auto& a, const auto& b) { return a.cost < b.cost; });
+  }
+
+  std::vector<detail::Runner<Stream>> runners_;
+  uword first_, left_;
+};
 
 /// Seeds of several runs.
 inline std::vector<std::uint64_t> seeds_of(std::uint64_t seed, uword count) {
@@ -110,12 +122,13 @@ inline std::vector<std::uint64_t> seeds_of(std::uint64_t seed, uword count) {
   return seeds;
 }
 
-/// Runs of one plan from different seeds. The runs are not polished, which would make them alike:
-/// several voters need differences. Each run uses one thread.
+/// Runs of one plan from different seeds, of which the worse half is dropped. The runs are not
+/// polished, which would make them alike: several voters need differences. Each run uses one
+/// thread.
 template <class Stream, class Data, class Rule, class Metric>
-std::vector<Stream> run_voters(const Data& data, const std::vector<uword>& dimensions,
-                               const Rule& rule, const Metric& metric, UnionOptions plan,
-                               const RaceOptions& options, const Parallel& parallel) {
+Race<Stream> start_voters(const Data& data, const std::vector<uword>& dimensions, const Rule& rule,
+                          const Metric& metric, UnionOptions plan, const RaceOptions& options,
+                          const Parallel& parallel) {
   const std::vector<std::uint64_t> seeds = seeds_of(plan.seed, options.n_runs);
   plan.n_threads = 1;
   plan.polish = false;
@@ -127,7 +140,7 @@ std::vector<Stream> run_voters(const Data& data, const std::vector<uword>& dimen
     one.start(data, {}, observer);
     return std::move(one.stream());
   };
-  return race<Stream>(data, options, begin, parallel);
+  return Race<Stream>(data, options, begin, parallel);
 }
 
 }  // namespace gasg21
