@@ -136,6 +136,8 @@ class KSubspaces {
       trackers_[k].follow_after_fit(options, own, settled);
     }
   }
+  /// The number of samples that `follow_after_fit` looks at.
+  uword samples_to_follow() const { return members_to_see * size(); }
   /// After how many vectors of the stream each subspace was seen to change.
   const std::vector<std::vector<std::uint64_t>>& changes() const { return changes_; }
   /// How the stream fares: as the subspace that fares worst.
@@ -183,7 +185,7 @@ class KSubspaces {
   template <class Data>
   std::vector<std::vector<uword>> some_members(const Data& data) {
     std::vector<std::vector<uword>> members(size());
-    for (const uword j : about(data, members_to_see * size()).columns) {
+    for (const uword j : about(data, samples_to_follow()).columns) {
       const uword k = nearest(data.sample(j)).cluster;
       if (k < size()) members[k].push_back(j);
     }

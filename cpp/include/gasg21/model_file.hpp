@@ -34,17 +34,17 @@ Tracker<T, StepRule, Loss, Metric> load_tracker(const saving::Path& path) {
 }
 
 /// Saves the stream of a union of subspaces.
-template <class T, class StepRule, class Metric, class Loss>
-void save(const KSubspaces<T, StepRule, Metric, Loss>& stream, const saving::Path& path) {
-  using Union = KSubspaces<T, StepRule, Metric, Loss>;
+template <class T, class StepRule, class Loss, class Metric>
+void save(const KSubspaces<T, StepRule, Loss, Metric>& stream, const saving::Path& path) {
+  using Union = KSubspaces<T, StepRule, Loss, Metric>;
   saving::write_file(path,
                      saving::encode({{"stream", {saving::union_fields<Union>(stream.state())}}}));
 }
 
 /// The stream of a union of subspaces.
-template <class T = double, class StepRule = AdaptiveStep, class Metric = CovarianceScaling,
-          class Loss = L21Loss>
-KSubspaces<T, StepRule, Metric, Loss> load_k_subspaces(const saving::Path& path) {
+template <class T = double, class StepRule = AdaptiveStep, class Loss = L21Loss,
+          class Metric = CovarianceScaling>
+KSubspaces<T, StepRule, Loss, Metric> load_k_subspaces(const saving::Path& path) {
   const saving::Struct root = saving::decode(saving::read_file(path));
   return saving::reading([&] {
     const auto& fields = saving::get<saving::Struct>(saving::get_field(root, "stream"), "stream");
@@ -58,10 +58,10 @@ template <class T>
 void save(const Union<T>& fitted, const saving::Path& path) {
   saving::write_file(path, saving::encode({{"union", saving::to_value(fitted)}}));
 }
-template <class T, class StepRule, class Metric, class Loss>
-void save(const Union<T>& fitted, const KSubspaces<T, StepRule, Metric, Loss>& stream,
+template <class T, class StepRule, class Loss, class Metric>
+void save(const Union<T>& fitted, const KSubspaces<T, StepRule, Loss, Metric>& stream,
           const saving::Path& path) {
-  using Stream = KSubspaces<T, StepRule, Metric, Loss>;
+  using Stream = KSubspaces<T, StepRule, Loss, Metric>;
   saving::write_file(path,
                      saving::encode({{"union", saving::to_value(fitted)},
                                      {"stream", {saving::union_fields<Stream>(stream.state())}}}));

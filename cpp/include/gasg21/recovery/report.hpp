@@ -18,6 +18,10 @@ enum class Status {
   undetermined,    // the data does not determine the subspace
   rank_deficient,  // the inliers do not span d dimensions
   ambiguous,       // another subspace explains the data as well
+  // For unions:
+  too_few_clusters,   // one more subspace would explain as much as the others do
+  too_many_clusters,  // two subspaces share their samples, or one holds hardly any
+  indistinct,         // different representations of the data disagree
   interrupted      // the observer stopped it
 };
 
@@ -35,6 +39,12 @@ inline const char* to_string(Status status) {
       return "rank_deficient";
     case Status::ambiguous:
       return "ambiguous";
+    case Status::too_few_clusters:
+      return "too_few_clusters";
+    case Status::too_many_clusters:
+      return "too_many_clusters";
+    case Status::indistinct:
+      return "indistinct";
     default:
       return "interrupted";
   }
@@ -76,6 +86,8 @@ struct Unobserved {
   bool poll() { return false; }
   /// After each pass.
   void pass(const PassRecord& /*record*/) {}
+  /// Before work that is no pass.
+  void stage(const char* /*name*/) {}
 };
 
 /// The subspace is lost above this estimated error, in radians.

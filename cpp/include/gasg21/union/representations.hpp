@@ -122,8 +122,8 @@ class StreamVoters {
   }
 
  private:
-  static UnionOptions options(const ClusterPlan& plan, uword candidates_per_cluster) {
-    UnionOptions run;
+  static UnionRunOptions options(const ClusterPlan& plan, uword candidates_per_cluster) {
+    UnionRunOptions run;
     run.seeding = Seeding::farthest;
     run.n_candidates = candidates_per_cluster * plan.dimensions.size();
     run.n_neighbors = 2 * *std::max_element(plan.dimensions.begin(), plan.dimensions.end()) + 2;

@@ -178,8 +178,23 @@ class Union {
     arma::uvec labels = assigned.labels;
     for (uword j = 0; j < labels.n_elem; ++j)
       if (!is_near[j]) labels[j] = n_clusters();
-    if (coordinates_.whitening) reject_outside_span(view, labels, parallel);
+    labels = without_outside_span(view, std::move(labels), parallel);
     if (std::isfinite(split_.cut)) reject_above_split(view, labels, parallel);
+    return labels;
+  }
+
+  /// The labels, none for samples outside the span of all clusters.
+  template <class Data>
+  arma::uvec without_outside_span(const Data& data, arma::uvec labels,
+                                  const Parallel& parallel = Parallel()) const {
+    if (!coordinates_.whitening) return labels;
+    const Data view = view_of(data);
+    detail::for_blocks(view.n_cols, block, parallel, [] { return 0; },
+                       [&](uword from, uword to, int&) {
+                         const std::vector<bool> out = coordinates_.is_outlier(view, from, to);
+                         for (uword j = from; j < to; ++j)
+                           if (out[j - from]) labels[j] = n_clusters();
+                       });
     return labels;
   }
 
@@ -264,16 +279,6 @@ class Union {
           const auto use_one = [&](uword j, Scratch& with, uword s) { use(from + j, with, s); };
           detail::fit_some(bank_, DenseView<T>(some), 0, to - from, scratch, use_one);
         });
-  }
-
-  template <class Data>
-  void reject_outside_span(const Data& view, arma::uvec& labels, const Parallel& parallel) const {
-    detail::for_blocks(view.n_cols, block, parallel, [] { return 0; },
-                       [&](uword from, uword to, int&) {
-                         const std::vector<bool> out = coordinates_.is_outlier(view, from, to);
-                         for (uword j = from; j < to; ++j)
-                           if (out[j - from]) labels[j] = n_clusters();
-                       });
   }
 
   template <class Data>

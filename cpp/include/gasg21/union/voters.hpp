@@ -12,7 +12,7 @@
 
 #include "gasg21/k_subspaces.hpp"
 #include "gasg21/metric.hpp"
-#include "gasg21/recover_union.hpp"
+#include "gasg21/union/one_run.hpp"
 #include "gasg21/recovery/stream.hpp"
 #include "gasg21/step_size.hpp"
 #include "gasg21/support/config.hpp"
@@ -24,7 +24,7 @@ namespace gasg21 {
 
 /// The paper's stream of K subspaces.
 template <class T>
-using PaperStream = KSubspaces<T, AdaptiveStep, NoScaling>;
+using PaperStream = KSubspaces<T, AdaptiveStep, L21Loss, NoScaling>;
 
 struct RaceOptions {
   uword n_runs = 12;      // the better half is the result
@@ -127,15 +127,15 @@ inline std::vector<std::uint64_t> seeds_of(std::uint64_t seed, uword count) {
 /// thread.
 template <class Stream, class Data, class Rule, class Metric>
 Race<Stream> start_voters(const Data& data, const std::vector<uword>& dimensions, const Rule& rule,
-                          const Metric& metric, UnionOptions plan, const RaceOptions& options,
+                          const Metric& metric, UnionRunOptions plan, const RaceOptions& options,
                           const Parallel& parallel) {
   const std::vector<std::uint64_t> seeds = seeds_of(plan.seed, options.n_runs);
   plan.n_threads = 1;
   plan.polish = false;
   const auto begin = [&](uword i, SharedStop& stop) {
-    UnionOptions own = plan;
+    UnionRunOptions own = plan;
     own.seed = seeds[i];
-    UnionRecoverer<Stream> one(dimensions, rule, rule, metric, own);
+    UnionRun<Stream> one(dimensions, rule, rule, metric, own);
     detail::StopObserver observer{stop};
     one.start(data, {}, observer);
     return std::move(one.stream());
