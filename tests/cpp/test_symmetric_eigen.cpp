@@ -66,3 +66,53 @@ TEST_CASE_TEMPLATE("some leading eigenvectors equal those of all", T, double, fl
       CHECK(off < 4 * double(eps<T>) * double(n + 10));
     }
 }
+
+TEST_CASE_TEMPLATE("special spectra", T, double, float) {
+  Random random(3);
+  for (const uword n : {20u, 120u}) {
+    CAPTURE(n);
+    const arma::mat Q = gasg21::random_basis<double>(n, n, random);
+    arma::vec clusters(n), graded(n), few(n, arma::fill::zeros);
+    for (uword i = 0; i < n; ++i) clusters[i] = i < n / 2 ? 1 : i < n - 3 ? 0 : -1;
+    for (uword i = 0; i < n; ++i) graded[i] = std::pow(0.5, double(i));
+    few.head(4) = arma::vec{1, 1, 1e-7, 1e-7};
+    for (const arma::vec& values : {clusters, graded, few})
+      for (const uword count : {uword(1), uword(8), n / 2, n}) {
+        CAPTURE(count);
+        const arma::mat exact = arma::symmatl(Q * arma::diagmat(values) * Q.t());
+        const auto A = arma::conv_to<arma::Mat<T>>::from(exact);
+        CHECK(error_of(A, gasg21::symmetric_eigen(A, count)) < 10 * double(n));
+      }
+    const arma::Mat<T> identity(n, n, arma::fill::eye), zero(n, n, arma::fill::zeros);
+    for (const uword count : {n / 3, n}) {
+      CHECK(error_of(identity, gasg21::symmetric_eigen(identity, count)) < 10 * double(n));
+      CHECK(error_of(zero, gasg21::symmetric_eigen(zero, count)) == 0);
+    }
+  }
+}
+
+TEST_CASE_TEMPLATE("the scale of the matrix does not matter", T, double, float) {
+  Random random(4);
+  const arma::Mat<T> A = symmetric<T>(60, random);
+  const T large = std::numeric_limits<T>::max() / 8, small = std::numeric_limits<T>::min() * 8;
+  for (const T scale : {large, small})
+    for (const uword count : {5u, 60u}) {
+      const arma::Mat<T> B = A * (scale / arma::abs(A).max());
+      const auto eigen = gasg21::symmetric_eigen(B, count);
+      CHECK(eigen.values.is_finite());
+      CHECK(error_of<T>(A, {eigen.values * (arma::abs(A).max() / scale), eigen.vectors}) < 600);
+    }
+}
+
+TEST_CASE("only the lower triangle counts, and it must be finite and square") {
+  Random random(5);
+  const arma::mat A = symmetric<double>(40, random);
+  const auto lower = gasg21::symmetric_eigen(arma::mat(arma::trimatl(A)));
+  CHECK(support::same_bits(lower.vectors, gasg21::symmetric_eigen(A).vectors));
+  CHECK(gasg21::symmetric_eigen(arma::mat()).values.empty());
+  arma::mat bad = A;
+  bad(7, 3) = support::quiet_nan<double>;
+  CHECK(contains(complaint([&] { gasg21::symmetric_eigen(bad); }), "the entry"));
+  CHECK(contains(complaint([] { gasg21::symmetric_eigen(arma::mat(2, 3)); }), "2 rows and 3"));
+  CHECK(contains(complaint([&] { gasg21::symmetric_eigen(A, 41); }), "41 eigenvectors"));
+}

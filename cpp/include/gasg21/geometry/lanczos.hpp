@@ -169,6 +169,7 @@ template <class T, class Multiply>
 std::optional<SymmetricEigen<T>> lanczos(uword n, uword count, const Multiply& multiply,
                                          const LanczosOptions& options = {},
                                          const Parallel& parallel = Parallel()) {
+  // Some more vectors than are sought: the convergence depends on the first value left out.
   const uword block = std::max<uword>(8, count + count / 8 + 2), most = 10 * block;
   if (count == 0 || most + block > n) return {};
   detail::KrylovBasis<T> basis(n, block, most, options.seed, parallel);
@@ -185,22 +186,20 @@ std::optional<SymmetricEigen<T>> lanczos(uword n, uword count, const Multiply& m
   return {};
 }
 
-/// The `count` leading eigenvectors of a symmetric matrix: by Lanczos if they are few, and if they
-/// converge; else by a full decomposition.
+/// The `count` leading eigenvectors of a symmetric matrix: by Lanczos if they are few and converge
+/// at once, else by a decomposition.
 template <class T>
-SymmetricEigen<T> leading_eigen(const arma::Mat<T>& A, uword count,
-                                const LanczosOptions& options = {},
+SymmetricEigen<T> leading_eigen(const arma::Mat<T>& A, uword count, LanczosOptions options = {},
                                 const Parallel& parallel = Parallel()) {
-  require(count <= A.n_rows, "a matrix of ", A.n_rows, " rows does not have ", count,
-          " eigenvectors");
-  constexpr uword least =
-      40;  // rows per vector: of smaller matrices a decomposition takes less time
-  if (A.n_rows >= least * std::max<uword>(count, 8)) {
-    const auto multiply = [&](const arma::Mat<T>& V, arma::Mat<T>& out) {
-      out = large_transposed_product(A, V, parallel);
-    };
-    if (auto found = lanczos<T>(A.n_rows, count, multiply, options, parallel)) return *found;
-  }
+  require(A.n_rows == A.n_cols, "a symmetric matrix cannot have ", A.n_rows, " rows and ", A.n_cols,
+          " columns");
+  constexpr uword least = 40;  // rows per vector: a smaller matrix is decomposed in less time
+  if (A.n_rows < least * std::max<uword>(count, 8)) return symmetric_eigen(A, count);
+  options.most_products = std::min<uword>(options.most_products, 10);  // one basis, no restart
+  const auto multiply = [&](const arma::Mat<T>& V, arma::Mat<T>& out) {
+    out = large_transposed_product(A, V, parallel);
+  };
+  if (auto found = lanczos<T>(A.n_rows, count, multiply, options, parallel)) return *found;
   return symmetric_eigen(A, count);
 }
 

@@ -161,7 +161,8 @@ arma::mat embed(const Affinity& affinity, uword K, const Parallel& parallel) {
                            : arma::mat(symmetric_eigen(normalized(affinity, roots), K).vectors.t());
   for (uword j = 0; j < points.n_cols; ++j) {
     const double length = std::sqrt(kernels::dot(points.colptr(j), points.colptr(j), K));
-    if (length > 0) points.col(j) /= length;
+    // Without any affinity only rounding would be left, of any direction.
+    points.col(j) *= roots[j] > 0 && length > 0 ? 1 / length : 0;
   }
   return points;
 }
