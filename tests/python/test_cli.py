@@ -1,6 +1,5 @@
 """The command line and the demo."""
 
-import importlib.util
 import json
 import re
 import subprocess
@@ -17,7 +16,7 @@ import zarr
 
 import gasg21
 from gasg21 import GASG21
-from gasg21.cli import _files, _text, main
+from gasg21.cli import _files, main
 from gasg21.datasets import make_low_rank, make_union_of_subspaces
 from gasg21.metrics import clustering_error
 
@@ -134,16 +133,15 @@ def test_fit_reads_every_format(ending, files, data, capsys):
     assert gasg21.load(output).components_.tobytes() == expected.components_.tobytes()
 
 
-@pytest.mark.parametrize("absent", [["pyarrow"], ["pyarrow", "pandas"]])
-def test_text_is_read_without_optional_packages(absent, files, data, monkeypatch):
-    find = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name in absent else find(name))
-    X, names = _text.read_text(str(files / "data.csv"), lambda names: [2, 0], ",", None, [])
-    assert names == ["f2", "f0"]
-    np.testing.assert_array_equal(X, data.data[:, [2, 0]])
-    out = files / "plain.csv"
-    _files.write(str(out), data.data, NAMES)
-    np.testing.assert_array_equal(pd.read_csv(out).to_numpy(), data.data)
+def test_text_is_written_as_it_was_read(data, tmp_path, capsys):
+    names = ["a,b", 'a "c"', *NAMES[2:]]
+    whole = np.where(np.arange(20) == 3, np.arange(400)[:, None], data.data)
+    _files.write(str(tmp_path / "plain.csv"), whole, names)
+    assert as_json(capsys, "info", tmp_path / "plain.csv")["names"][:2] == names[:2]
+    table = pd.read_csv(tmp_path / "plain.csv")
+    assert list(table.columns) == names
+    assert table.dtypes["f3"] == np.int64
+    np.testing.assert_array_equal(table.to_numpy(), whole)
 
 
 def test_the_summary_of_a_fit_is_for_a_person(files, capsys):
@@ -260,11 +258,12 @@ def test_files_without_a_header(data, tmp_path, capsys):
     found = as_json(capsys, "info", tmp_path / "plain.csv", "--delimiter", ";")
     assert (found["samples"], found["features"]) == (400, 20)
     assert "names" not in found
+    assert as_json(capsys, "info", tmp_path / "plain.csv") == found  # the delimiter can be guessed
 
 
 BAD = {
-    "text.csv": ("a,b\n1,2\n3,Oslo\n", "column 'b' holds 'Oslo', which is no number"),
-    "ragged.csv": ("a,b\n1,2\n3\n", "ragged.csv"),
+    "text.csv": ("a,b\n1,2\n3,Oslo\n", "text.csv: line 3: column 'b' holds 'Oslo', which is no number; --drop"),
+    "ragged.csv": ("a,b\n1,2\n3\n", "ragged.csv: line 3 has 1 fields; it must have 2"),
     "empty.csv": ("", "is empty"),
     "header.csv": ("a,b\n", "header.csv holds no samples"),
     "infinite.csv": ("a,b\n1,2\n3,inf\n", "row 1 of 'b' is infinite; --missing inf,-inf"),

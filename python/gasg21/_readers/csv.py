@@ -1,4 +1,4 @@
-"""Ranges of text files with a sample per line, by Arrow's reader.
+"""Ranges of text files with a sample per line.
 
 A file is cut at ends of lines, and its lines are counted, which is much faster than to parse them.
 """
@@ -13,21 +13,10 @@ from typing import Any
 import numpy as np
 
 from gasg21._readers.stored import Array, Parts, common_width
-from gasg21._support.optional import optional
+from gasg21._readers.text import LONGEST_LINE, FirstLine, Grammar, first_line, guessed_delimiter, parse
 from gasg21.exceptions import InvalidInputError
 
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".zip")
-_LONGEST_LINE = 2**26  # bytes; a file whose lines are longer is no table
-
-
-@dataclass(frozen=True)
-class Format:
-    """How the lines are to be read."""
-
-    delimiter: str
-    missing: tuple[str, ...]
-    names: tuple[str, ...]  # of all columns
-    columns: tuple[str, ...]  # of the selected ones
 
 
 @dataclass(frozen=True)
@@ -39,7 +28,8 @@ class LineRange:
     stop: int
     first: int  # number of the first sample in the file
     length: int
-    format: Format
+    line: int  # number of the first line
+    grammar: Grammar
 
     @property
     def name(self) -> str:
@@ -47,7 +37,7 @@ class LineRange:
         return f"rows {self.first} to {self.first + self.length - 1} of {self.path}"
 
     def read(self) -> Array:
-        """Return the rows; what `missing` names becomes NaN."""
+        """Return the rows; missing entries are NaN."""
         with open(self.path, "rb") as file:
             file.seek(self.start)
             text = file.read(self.stop - self.start)
@@ -55,41 +45,20 @@ class LineRange:
             msg = f"{self.name}: the file is truncated, it ends after {self.start + len(text)} bytes"
             raise InvalidInputError(msg)
         try:
-            table = parsed(text, self.format)
-        except ImportError:
-            raise
-        except Exception as error:  # Arrow's errors name row and value, but not the file
+            found = parse(text, self.grammar, self.line)
+        except InvalidInputError as error:
             msg = f"{self.name}: {error}"
-            raise InvalidInputError(msg) from error
-        if table.num_rows != self.length:
-            msg = f"{self.name}: {table.num_rows} rows were read; it must be {self.length}, one per line"
+            raise type(error)(msg) from error
+        if len(found) != self.length:
+            msg = f"{self.name}: {len(found)} rows were read; it must be {self.length}, one per line"
             raise InvalidInputError(msg)
-        out = np.empty((self.length, len(self.format.columns)))
-        for j, name in enumerate(self.format.columns):
-            out[:, j] = table.column(name).to_numpy()
-        return out
-
-
-def parsed(text: bytes, form: Format) -> Any:
-    """Return the table that some lines hold."""
-    csv, arrow = _arrow("pyarrow.csv"), _arrow("pyarrow")
-    return csv.read_csv(
-        arrow.py_buffer(text),
-        read_options=csv.ReadOptions(use_threads=False, column_names=list(form.names), block_size=max(len(text), 1)),
-        parse_options=csv.ParseOptions(delimiter=form.delimiter),
-        convert_options=csv.ConvertOptions(
-            column_types=dict.fromkeys(form.columns, arrow.float64()),
-            include_columns=list(form.columns),
-            null_values=list(form.missing),
-            quoted_strings_can_be_null=True,
-        ),
-    )
+        return found
 
 
 def csv_parts(
     paths: Sequence[str],
     columns: Sequence[str | int] | None,
-    delimiter: str,
+    delimiter: str | None,
     header: bool | None,
     missing: Sequence[str],
     rows_per_part: int | None,
@@ -97,61 +66,63 @@ def csv_parts(
 ) -> tuple[Parts, list[str] | None]:
     """Return the ranges of some files, and the names of the columns if the files have a header."""
     parts: list[LineRange] = []
-    first: tuple[str, Format, bool] | None = None
+    first: tuple[str, Grammar, bool] | None = None
     for path in paths:
         _check_plain(path)
-        fields, header_bytes = _header(path, delimiter, header, missing)
-        named = header_bytes > 0
-        names = tuple(fields) if named else tuple(f"column {i}" for i in range(len(fields)))
-        form = Format(delimiter, tuple(missing), names, _selected(path, names, columns))
-        first = first or (path, form, named)
-        _check_same(path, form, first[0], first[1])
-        parts += [LineRange(path, *each, form) for each in _ranges(path, header_bytes, rows_per_part, bytes_per_part)]
+        separator = delimiter or guessed_delimiter(path)
+        head = first_line(path, separator, header, missing)
+        names = tuple(head.names)
+        grammar = Grammar(separator, tuple(missing), names, _selected(path, names, columns))
+        first = first or (path, grammar, head.is_header)
+        _check_same(path, grammar, first[0], first[1])
+        for each in _ranges(path, head, rows_per_part, bytes_per_part):
+            parts.append(LineRange(path, *each, grammar))
     assert first is not None
-    _, form, named = first
-    return Parts(parts, len(form.columns), np.dtype(np.float64)), list(form.columns) if named else None
+    _, grammar, named = first
+    shown = [grammar.names[j] for j in grammar.columns] if named else None
+    return Parts(parts, len(grammar.columns), np.dtype(np.float64)), shown
 
 
 # ---- lines
 
 
 def _ranges(
-    path: str, start: int, rows_per_part: int | None, bytes_per_part: int
-) -> Iterator[tuple[int, int, int, int]]:
-    """Yield start, stop, number of the first line and number of lines of each part."""
-    row, size = 0, os.path.getsize(path)
+    path: str, head: FirstLine, rows_per_part: int | None, bytes_per_part: int
+) -> Iterator[tuple[int, int, int, int, int]]:
+    """Yield start, stop, number of the first sample, number of samples and number of the first line of each part."""
+    start, size = head.start, os.path.getsize(path)
+    row, line = 0, 1 + int(head.is_header)
     with open(path, "rb") as file:
         while start < size:
-            stop, lines = _next_range(file, start, rows_per_part, bytes_per_part)
-            if lines:
-                yield start, stop, row, lines
-            start, row = stop, row + lines
+            stop, filled, lines = _next_range(file, start, rows_per_part, bytes_per_part)
+            if filled:
+                yield start, stop, row, filled, line
+            start, row, line = stop, row + filled, line + lines
 
 
-def _next_range(file: Any, start: int, rows_per_part: int | None, bytes_per_part: int) -> tuple[int, int]:
-    """Return where the part that starts here ends, and its number of lines that are not empty."""
+def _next_range(file: Any, start: int, rows_per_part: int | None, bytes_per_part: int) -> tuple[int, int, int]:
+    """Return where the part that starts here ends, its number of lines that are not empty, and of all lines."""
     file.seek(start)
-    text, lines = b"", 0
-    stop = start
+    filled, lines, stop = 0, 0, start
     while True:
         text = file.read(bytes_per_part)
         if not text:
-            return stop, lines
-        ends, filled = _line_ends(text, at_end=len(text) < bytes_per_part)
+            return stop, filled, lines
+        ends, is_filled = _line_ends(text, at_end=len(text) < bytes_per_part)
         if not len(ends):
-            if len(text) > _LONGEST_LINE:
-                msg = f"{file.name}: a line is longer than {_LONGEST_LINE} bytes"
+            if len(text) > LONGEST_LINE:
+                msg = f"{file.name}: a line is longer than {LONGEST_LINE} bytes"
                 raise InvalidInputError(msg)
             bytes_per_part *= 2
             file.seek(stop)
             continue
         if rows_per_part is None:
-            return stop + int(ends[-1]), int(filled.sum())
-        counts = lines + np.cumsum(filled)
+            return stop + int(ends[-1]), int(is_filled.sum()), len(ends)
+        counts = filled + np.cumsum(is_filled)
         if counts[-1] >= rows_per_part:
             last = int(np.searchsorted(counts, rows_per_part))
-            return stop + int(ends[last]), rows_per_part
-        stop, lines = stop + int(ends[-1]), int(counts[-1])
+            return stop + int(ends[last]), rows_per_part, lines + last + 1
+        stop, filled, lines = stop + int(ends[-1]), int(counts[-1]), lines + len(ends)
         file.seek(stop)
 
 
@@ -168,36 +139,6 @@ def _line_ends(text: bytes, *, at_end: bool) -> tuple[Array, Array]:
     return ends, content > 0
 
 
-def _header(path: str, delimiter: str, header: bool | None, missing: Sequence[str]) -> tuple[list[str], int]:
-    """Return the fields of the first line, and the bytes of the header; 0 if there is none."""
-    with open(path, "rb") as file:
-        line = file.readline(_LONGEST_LINE)
-    mark = b"\xef\xbb\xbf"
-    try:
-        text = line.removeprefix(mark).decode("utf-8").rstrip("\r\n")
-    except UnicodeDecodeError as error:
-        msg = f"{path} is no text in UTF-8: {error}"
-        raise InvalidInputError(msg) from error
-    if not text:
-        msg = f"{path} starts with an empty line; it must start with a header or a sample"
-        raise InvalidInputError(msg)
-    fields = [field.strip().strip('"') for field in text.split(delimiter)]
-    if header is None:
-        header = not all(_is_number(field) or field in missing for field in fields)
-    if header and len(set(fields)) < len(fields):
-        msg = f"{path} has a header with two columns of the same name"
-        raise InvalidInputError(msg)
-    return fields, len(line) if header else 0
-
-
-def _is_number(field: str) -> bool:
-    try:
-        float(field)
-    except ValueError:
-        return False
-    return True
-
-
 # ---- checks
 
 
@@ -207,28 +148,24 @@ def _check_plain(path: str) -> None:
         raise InvalidInputError(msg)
 
 
-def _selected(path: str, names: tuple[str, ...], columns: Sequence[str | int] | None) -> tuple[str, ...]:
+def _selected(path: str, names: tuple[str, ...], columns: Sequence[str | int] | None) -> tuple[int, ...]:
     if columns is None:
-        return names
+        return tuple(range(len(names)))
     found = []
     for column in columns:
         if isinstance(column, str) and column in names:
-            found.append(column)
+            found.append(names.index(column))
         elif isinstance(column, int) and 0 <= column < len(names):
-            found.append(names[column])
+            found.append(column)
         else:
             msg = f"{path} lacks the column {column!r}; it has {len(names)} columns: {', '.join(names[:10])}"
             raise InvalidInputError(msg)
     return tuple(found)
 
 
-def _check_same(path: str, form: Format, first_path: str, first: Format) -> None:
+def _check_same(path: str, form: Grammar, first_path: str, first: Grammar) -> None:
     common_width([(first_path, len(first.names)), (path, len(form.names))])
     if form.names != first.names:
         other = next(j for j, pair in enumerate(zip(form.names, first.names, strict=True)) if pair[0] != pair[1])
         msg = f"column {other} of {path} is {form.names[other]!r}; in {first_path} it is {first.names[other]!r}"
         raise InvalidInputError(msg)
-
-
-def _arrow(module: str) -> Any:
-    return optional(module, extra="parquet", user="BlockSource.from_csv")

@@ -10,12 +10,11 @@ from gasg21._readers.hdf5 import open_hdf5
 from gasg21._readers.npy import open_npy
 from gasg21._readers.parquet import parquet_parts
 from gasg21._readers.stored import PART_BYTES, Parts, Paths, StoredArray, listed_paths, parts_of_arrays
+from gasg21._readers.text import MISSING
 from gasg21._readers.zarr import open_zarr
 from gasg21.exceptions import InvalidInputError
 
 Self = TypeVar("Self", bound="FromFiles")
-
-MISSING = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None")
 
 
 class FromFiles:
@@ -156,13 +155,13 @@ class FromFiles:
         paths: Paths,
         *,
         columns: Sequence[str | int] | None = None,
-        delimiter: str = ",",
+        delimiter: str | None = None,
         header: bool | None = None,
         missing: Sequence[str] = MISSING,
         rows_per_part: int | None = None,
         bytes_per_part: int = PART_BYTES,
     ) -> Self:
-        r"""Return a source of text files with a sample per line. Needs ``gasg21[parquet]``, for Arrow's reader.
+        r"""Return a source of text files with a sample per line.
 
         The files are read once to count their lines. Each pass parses all numbers again, which takes much longer than
         to read them from Parquet: convert what you fit more than once.
@@ -173,12 +172,12 @@ class FromFiles:
             The files, which follow one another; a folder stands for its files in the order of their names.
         columns : list of str or int, optional
             The columns to read, by name or number; all of them by default. They must hold numbers.
-        delimiter : str
-            What separates the fields; "\t" for tabs.
+        delimiter : str, optional
+            What separates the fields; "\t" for tabs. By default the first lines decide.
         header : bool, optional
             Whether the first line names the columns. By default, if one of its fields is neither a number nor missing.
         missing : list of str
-            Fields that mean missing.
+            Fields that mean missing. Numbers among them are compared as numbers.
         rows_per_part, bytes_per_part : int, optional
             Lines of a part, or else its size in the file.
         """

@@ -193,7 +193,9 @@ def _add_data(command: argparse.ArgumentParser, *, optional: bool = False) -> No
     command.add_argument(
         "--missing", metavar="LIST", help="what stands for a missing entry besides NaN and empty fields: NA,-999"
     )
-    command.add_argument("--delimiter", metavar="CHAR", help="what separates fields of text (default: by the ending)")
+    command.add_argument(
+        "--delimiter", metavar="CHAR", help="what separates fields of text (default: the first lines decide)"
+    )
     command.add_argument("--no-header", action="store_true", help="the first line of text holds numbers, not names")
     command.add_argument(
         "--key", metavar="NAME", help="array in an npz, mat, HDF5 or Zarr file (default: the only one)"

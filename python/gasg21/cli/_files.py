@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
-import importlib.util
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,10 +13,11 @@ import numpy as np
 
 from gasg21 import _core
 from gasg21._data.samples import Array
+from gasg21._readers.csv import csv_parts
+from gasg21._readers.text import MISSING, NoNumberError, first_line, guessed_delimiter, is_number, write_text
 from gasg21._support.optional import optional
 from gasg21.blocks import BlockSource
 from gasg21.cli._errors import IN_PARTS, CommandError, UsageError, sentence
-from gasg21.cli._text import is_number, read_text
 
 _KINDS = {
     ".csv": "text",
@@ -33,6 +32,9 @@ _KINDS = {
     ".hdf5": "hdf5",
     ".zarr": "zarr",
 }
+
+
+_READ_BYTES = 2**22  # of text at a time
 
 
 @dataclass(frozen=True)
@@ -155,18 +157,21 @@ def _without_markers(table: Table, missing: str | None) -> Table:
 
 
 def _read_text(path: str, options: argparse.Namespace, wanted: Sequence[str] | None) -> Table:
-    delimiter = (options.delimiter or ("\t" if path.lower().endswith(".tsv") else ",")).replace("\\t", "\t")
-    if len(delimiter) != 1:
+    delimiter = None if options.delimiter is None else options.delimiter.replace("\\t", "\t")
+    if delimiter is not None and len(delimiter) != 1:
         msg = f"--delimiter {delimiter} must be one character"
         raise UsageError(msg)
-    markers = [text for text in (options.missing or "").split(",") if text]
-    header = False if options.no_header else None
-
-    def choose(names: Sequence[str]) -> list[int]:
-        return chosen_columns(names, options, wanted)
-
-    data, names = read_text(path, choose, delimiter, header, markers)
-    return Table(path, data, names)
+    missing = [*MISSING, *(text for text in (options.missing or "").split(",") if text)]
+    delimiter = delimiter or guessed_delimiter(path)
+    head = first_line(path, delimiter, False if options.no_header else None, missing)
+    columns = chosen_columns(head.names, options, wanted)
+    found, _ = csv_parts([path], columns, delimiter, head.is_header, missing, None, _READ_BYTES)
+    try:
+        data = np.concatenate([np.empty((0, found.n_features)), *(part.read() for part in found.parts)])
+    except NoNumberError as error:
+        msg = f"{error}; --drop leaves the column out, --missing names what stands for a missing entry"
+        raise CommandError(msg) from error
+    return Table(path, data, [head.names[i] for i in columns] if head.is_header else None)
 
 
 def _read_npy(path: str, options: argparse.Namespace, wanted: Sequence[str] | None) -> Table:
@@ -277,27 +282,7 @@ def write(path: str, columns: dict[str, Array] | Array, names: Sequence[str] | N
 
 
 def _write_text(path: str, matrix: Array, names: Sequence[str] | None) -> None:
-    delimiter = "\t" if path.lower().endswith(".tsv") else ","
-    columns = [_whole(column) for column in matrix.T]
-    if importlib.util.find_spec("pyarrow"):  # ten times as fast
-        arrow, csv = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.csv")
-        table = arrow.table(dict(zip(names or map(str, range(len(columns))), columns, strict=True)))
-        how = csv.WriteOptions(include_header=names is not None, delimiter=delimiter, quoting_style="needed")
-        csv.write_csv(table, path, how)
-        return
-    header = "" if names is None else delimiter.join(_quoted(name, delimiter) for name in names)
-    form = ["%d" if column.dtype.kind == "i" else "%.17g" for column in columns]
-    np.savetxt(path, matrix, fmt=form, delimiter=delimiter, header=header, comments="")
-
-
-def _whole(column: Array) -> Array:
-    """Return a column of whole numbers as such."""
-    whole = bool(np.all(np.isfinite(column) & (column == np.round(column)) & (np.abs(column) < 2**53)))
-    return column.astype(np.int64) if whole else np.ascontiguousarray(column)
-
-
-def _quoted(name: str, delimiter: str) -> str:
-    return f'"{name}"' if delimiter in name else name
+    write_text(path, matrix, names, "\t" if path.lower().endswith(".tsv") else ",")
 
 
 def _write_npy(path: str, matrix: Array, names: Sequence[str] | None) -> None:
