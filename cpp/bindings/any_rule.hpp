@@ -25,7 +25,7 @@ struct AnyStep {
   }
 };
 
-/// What Python passes for a rule.
+/// A rule as Python passes it.
 using Rule = decltype(AnyStep::rule);
 
 /// As for the rules themselves.
@@ -164,7 +164,7 @@ struct AnyMetric {
   }
 };
 
-/// What Python passes for a metric.
+/// A metric as Python passes it.
 using Metric = decltype(AnyMetric::metric);
 
 }  // namespace gasg21::bindings

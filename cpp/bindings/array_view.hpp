@@ -19,7 +19,7 @@ namespace gasg21::bindings {
 
 namespace py = pybind11;
 
-/// The array itself. A list would have to be converted, and nobody would own the result.
+/// The array itself. A list would need a converted copy without an owner.
 inline py::array as_array(const py::handle& given, const char* name) {
   if (!py::isinstance<py::array>(given))
     require(false, name, " must be a NumPy array, not a ",

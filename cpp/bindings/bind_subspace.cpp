@@ -79,7 +79,7 @@ py::array_t<double> distances_of(PySubspace<T>& self, const py::object& samples,
 
 /// Calls work(reader, row) for one plain row and returns a (1, columns) array, or a (1,) one
 /// without columns, that `work` writes to. None if the row is not plain, or work returns false, or
-/// the work is long: it keeps the GIL, so that nobody resizes the row meanwhile.
+/// the work is long: it keeps the GIL, so no other thread resizes the row.
 template <class T, class Out, class Work>
 py::object answer_row(PySubspace<T>& self, const py::handle& row, const py::handle& mask,
                       uword columns, Work&& work) {

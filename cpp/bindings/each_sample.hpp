@@ -11,7 +11,7 @@
 
 namespace gasg21::bindings {
 
-/// Runs work(j, sample, scratch) for each sample; `cost` is that of one stored entry in
+/// Runs work(j, sample, scratch) for each sample; `cost` of one stored entry is in
 /// multiply-adds. Each thread has its own scratch = make_scratch().
 template <class T, class MakeScratch, class Work>
 void each_sample(const AnyView<T>& view, unsigned n_threads, double cost,

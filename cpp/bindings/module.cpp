@@ -39,7 +39,7 @@ py::mod_gil_not_used if_safe_without_gil() {
 PYBIND11_MODULE(_core, m, if_safe_without_gil()) {
   m.doc() = "The C++ core of gasg21. Private: use the gasg21 package.";
   m.attr("__version__") = GASG21_VERSION;
-  // What a caller passed is a ValueError, what could not be computed an ArithmeticError.
+  // Bad arguments are a ValueError, failed computations an ArithmeticError.
   py::register_exception<std::invalid_argument>(m, "InvalidInputError", PyExc_ValueError);
   py::register_exception<gasg21::NumericalError>(m, "NumericalError", PyExc_ArithmeticError);
   py::register_exception<gasg21::ModelFormatError>(m, "ModelFormatError", PyExc_ValueError);

@@ -1,4 +1,4 @@
-// What each binding file contributes to the module.
+// The functions of the binding files, each of which adds its part to the module.
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -1,4 +1,4 @@
-// What to expect of missing entries, as Python holds it: tuples that pickle.
+// Priors and ranges of missing entries, as Python holds them: tuples that pickle.
 #pragma once
 
 #include <pybind11/numpy.h>

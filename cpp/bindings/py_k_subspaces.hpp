@@ -85,7 +85,7 @@ class PyKSubspaces {
     return alone([](Core& core) { return core.tracker(0).following().replay; });
   }
 
-  /// The status of the stream, that of each subspace, and the changes of each, of one moment.
+  /// The status of the stream and of each subspace, and the changes of each, at one moment.
   py::tuple following() {
     return alone([](Core& core) {
              std::vector<std::string> statuses;

@@ -1,4 +1,4 @@
-// What a fit of one subspace needs from Python, and what it hands back.
+// Input of a fit of one subspace from Python, and its result.
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -1,5 +1,5 @@
-// Codecs of what exists in Python only, and pickling: the bytes of a pickled object are those of a
-// model file that holds it alone, so a damaged pickle is noticed.
+// Codecs of types that exist in Python only, and pickling: a pickle holds the bytes of a model file
+// with this object alone, so a damaged pickle is noticed.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -57,7 +57,7 @@ saving::Struct fields_of(C& object) {
     return object.fields();
 }
 
-/// The object with these fields. Throws ModelFormatError if they are not those of one.
+/// The object with these fields. Throws ModelFormatError if the fields do not fit.
 template <class C>
 std::unique_ptr<C> from_fields(const saving::Struct& fields) {
   return saving::reading([&] {

@@ -1,6 +1,6 @@
-// The lock of a stream: a long loop holds it and passes it on, between two vectors, to whoever
-// waits. A fork of the process waits for such a moment, too, so that the child finds all streams
-// whole and unlocked.
+// The lock of a stream: a long loop holds it and passes it on, between two vectors, to a
+// waiting thread. A fork of the process waits for such a moment, too, so that the child finds all
+// streams whole and unlocked.
 #pragma once
 
 #include <atomic>
@@ -66,8 +66,8 @@ class TurnLock {
     return *all;
   }
 
-  // The forking thread holds the GIL. That is safe because nobody waits for the GIL with such a
-  // lock in his hand.
+  // The forking thread holds the GIL. That is safe because no thread requests the
+  // GIL while it holds such a lock.
   static void lock_all() {
     registry().mutex.lock();
     for (TurnLock* each = registry().first; each; each = each->next_) each->lock();

@@ -20,11 +20,11 @@ namespace py = pybind11;
 class Watch {
  public:
   /// `progress(done, level, eta)` is called with the vectors done since the last call, 0 in batch
-  /// work, unless it is None. If it has `on_pass`, that is called with the record of each pass;
-  /// what is true ends the fit. What they raise stops the work. `work` is the cost of one vector in
+  /// work, unless it is None. If it has `on_pass`, that is called with the record of each pass; a
+  /// true result ends the fit. Their exceptions stop the work. `work` is the cost of one vector in
   /// multiply-adds: the clock is read about every 100 us. A lock that the loop holds is released
-  /// meanwhile, because a signal handler may want it, and passed on between two vectors to whoever
-  /// waits for it.
+  /// meanwhile, because a signal handler may want it, and passed on between two vectors to a
+  /// waiting thread.
   explicit Watch(py::object progress = py::none(), double work = 1e5, TurnLock* lock = nullptr)
       : on_pass_(py::getattr(progress, "on_pass", py::none())),
         progress_(std::move(progress)),
@@ -64,7 +64,7 @@ class Watch {
     search_ = std::move(search);
   }
 
-  /// Whether passes are shown; not those of fits that only prepare another one.
+  /// Whether passes are shown; a fit that only prepares another one hides its passes.
   void show_passes(bool shown) { shows_passes_ = shown; }
 
   /// After a fit that `on_pass` ended: lets the work that makes its result usable run to its end.

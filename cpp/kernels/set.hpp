@@ -1,4 +1,4 @@
-// What the source of each instruction set includes: the declarations of all kernels, and a macro
+// Included by the source of each instruction set: the declarations of all kernels, and a macro
 // that compiles them for one type of number.
 #pragma once
 

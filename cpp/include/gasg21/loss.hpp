@@ -13,7 +13,7 @@
 
 namespace gasg21 {
 
-/// What the losses of |r| have in common.
+/// Common part of the losses of |r|.
 struct LeastSquaresLoss {
   /// The fit in a basis that a tracker moves.
   template <class T>
@@ -40,7 +40,7 @@ struct SquaredLoss : LeastSquaresLoss {
 };
 
 /// The sum of the |r_i|, which makes the tracker GRASTA: all *entries* count alike, so corrupted
-/// entries do little harm. Its weights are not those of least squares.
+/// entries do little harm. Its weights w differ from least squares.
 struct L1Loss {
   L1AdmmOptions options;
 

@@ -1,5 +1,5 @@
 // Model files: a stream is saved, and goes on later, bit for bit, here or in Python. The files are
-// those of `save` and `gasg21.load` in Python; docs/model_file.md describes them.
+// the same as in Python (`save`, `gasg21.load`); docs/model_file.md describes them.
 #pragma once
 
 #include "gasg21/k_subspaces.hpp"

@@ -12,7 +12,7 @@
 
 namespace gasg21 {
 
-/// What a step rule sees of the current gradient.
+/// The current gradient, as a step rule needs it.
 struct GradientSummary {
   double agreement;        // inner product with the previous gradient; 0 without one
   double length;           // a step eta rotates the subspace by eta * length
@@ -39,7 +39,7 @@ inline void check_sigmoid(double f_min, double f_max, double omega) {
 }
 }  // namespace detail
 
-/// The defaults are those of a stream on the scaled metric.
+/// The defaults suit a stream on the scaled metric.
 struct AdaptiveStepOptions {
   static constexpr std::int64_t unbounded = std::numeric_limits<std::int64_t>::max();
 
@@ -124,7 +124,7 @@ class AdaptiveStep {
   }
 
  private:
-  // What each vote that an outlier takes part in adds to mu.
+  // Each vote that involves an outlier adds this to mu.
   static constexpr double shorten = 0.01;
   static constexpr double chances = 1.5;  // the least omega, in units of chance
 

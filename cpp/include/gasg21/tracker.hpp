@@ -26,7 +26,7 @@
 
 namespace gasg21 {
 
-/// What became of one vector. The first two count as used.
+/// Use made of one vector. The first two count as used.
 enum class StepOutcome {
   taken,            // the subspace moved
   in_subspace,      // r = 0: it lies in the subspace already, nothing to move
@@ -67,7 +67,7 @@ class Counters {
   std::array<std::uint64_t, n_outcomes> count_{};
 };
 
-/// What a StepOutcome is called in reports.
+/// Name of a StepOutcome in reports.
 inline const char* to_string(StepOutcome outcome) {
   constexpr std::array<const char*, n_outcomes> names{"taken",          "in_subspace", "zero",
                                                       "all_missing",    "too_few",     "nonfinite",
@@ -96,7 +96,7 @@ struct TrackerState {
   std::uint64_t entries_used = 0;         // observed entries of all used vectors
   std::uint64_t steps_since_check = 0;    // of orthonormality
   BasisLayout<T> layout{};                // of U, for resuming bit by bit; clear it to change U
-  RecentFits recent{U.n_cols};            // what it knows about its inliers
+  RecentFits recent{U.n_cols};            // describes the inliers
   std::shared_ptr<const Lift<T>> lift{};  // of the samples; none = a linear subspace
   FollowerState<T, StepRule, Metric> following{};
 };
@@ -224,7 +224,7 @@ class Tracker {
     follow(following());
   }
 
-  /// n x d, orthonormal. After a change, that of before it until the new subspace is found.
+  /// n x d, orthonormal. After a change the basis before it, until the new subspace is found.
   arma::Mat<T> basis() const { return follower_.backup() ? follower_.backup()->U : U_.matrix(); }
   /// Writes entry (i, c) of the basis to out[i * row_stride + c * column_stride].
   void copy_basis(T* out, uword row_stride, uword column_stride) {
@@ -311,7 +311,7 @@ class Tracker {
     return done;
   }
 
-  /// What the fit of a vector means for its update.
+  /// Outcome of a vector, by its fit.
   StepOutcome fitted_outcome() const {
     if (fit_.exact()) return StepOutcome::in_subspace;
     return fit_.size() <= std::numeric_limits<T>::epsilon() ? StepOutcome::orthogonal
@@ -440,7 +440,7 @@ class Tracker {
     return state;
   }
 
-  /// What the step rule sees; `w` is |w|.
+  /// The gradient for the step rule; `w` is |w|.
   GradientSummary summary(double w) {
     GradientSummary now{agreement(), gradient_.weight * w, previous_length_,
                         double(fit_.residual()) / w};

@@ -27,7 +27,7 @@ struct BasisLayout {
   std::vector<T> Ue;         // U'e with the direction e of the last step, up to rounding; empty = 0
 };
 
-/// What is known of the residual r of a step. `with_gaps`: NaN off Omega. `whole`: no NaN.
+/// Properties of the residual r of a step. `with_gaps`: NaN off Omega. `whole`: no NaN.
 /// `orthogonal`: U'r is rounding error, without NaN or with.
 enum class Residual { with_gaps, whole, orthogonal_with_gaps, orthogonal };
 

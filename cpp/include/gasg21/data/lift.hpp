@@ -7,7 +7,7 @@
 
 namespace gasg21 {
 
-/// What to subtract from a sample, and what to append to it.
+/// A centre to subtract from samples, and a constant to append to them.
 template <class T>
 struct Lift {
   arma::Col<T> centre;  // n

@@ -24,7 +24,7 @@ struct DenseSample {
   const T* values;
   const unsigned char* mask = nullptr;         // n bytes, or none
   const std::vector<uword>* hidden = nullptr;  // held out, or none
-  const Lift<T>* lift = nullptr;               // what to subtract and append, or none
+  const Lift<T>* lift = nullptr;               // centre and constant, or none
 };
 
 /// One vector given by its stored entries. Rows must be distinct and below n. The other entries are
@@ -36,7 +36,7 @@ struct SparseSample {
   uword count;
   const std::vector<uword>* hidden = nullptr;  // held out, or none
   bool rest_is_zero = false;
-  const Lift<T>* lift = nullptr;  // what to subtract and append, or none
+  const Lift<T>* lift = nullptr;  // centre and constant, or none
 };
 
 /// Borrowed n x m data, one sample per column. The stride from sample to sample counts elements and

@@ -20,7 +20,7 @@
 
 namespace gasg21 {
 
-/// What to expect of a sample whose observed entries have the mean square 1: weights of scatter C,
+/// Law of a sample whose observed entries have the mean square 1: weights of scatter C,
 /// noise of variance s noise_i on entry i. Only the ratio of C and s matters.
 struct WeightPrior {
   arma::mat C;  // empty = unknown

@@ -68,7 +68,7 @@ class L1Admm {
   T length() const { return length_; }
   /// The unit direction e of the gradient, n entries.
   const arma::Col<T>& direction() const { return e_; }
-  /// The inner product of this direction and that of the last step.
+  /// The inner product of this direction and the direction of the last step.
   double overlap() const { return overlap_; }
 
   /// The same in a tracked basis.
@@ -150,7 +150,7 @@ class L1Admm {
 
   L1AdmmOptions options_;
   LeastSquares<T> start_;
-  arma::Col<T> w_, s_, y_, b_, fitted_;  // w has d entries, the others those of Omega
+  arma::Col<T> w_, s_, y_, b_, fitted_;  // w has d entries, the others one per observed row
   arma::Col<T> e_, q_;                   // n and d entries
   Aligned<T> moved_;
   T length_ = 0;

@@ -31,7 +31,7 @@ class TrackedFit {
   T distance() const { return residual_; }
   /// The length of the gradient's direction before it is normalised: |r|.
   T length() const { return residual_; }
-  /// The inner product of the direction e = r / |r| and that of the last step.
+  /// The inner product of the direction e = r / |r| and the last direction.
   double overlap() const { return overlap_; }
   /// The residual is rounding error: x lies in the span of U_Omega as far as T can tell.
   bool exact() const { return residual_ <= 4 * eps * (1 + std::sqrt(squared_w_)); }
@@ -93,7 +93,7 @@ class TrackedFit {
       if (refine_w(products, again)) break;
     }
     refined_ = true;
-    // U y may be no larger than the rounding errors of r, which are those of x.
+    // U y may be no larger than the rounding errors of r, which come from x.
     if (kernels::short_dot(y_.memptr(), y_.memptr(), d) <=
         64 * eps * eps * x.dense_norm() * x.dense_norm())
       kind_ = Residual::orthogonal;

@@ -52,7 +52,7 @@ class NoiseLaw {
   std::unordered_map<double, Above> known_;
 };
 
-/// What was learnt from fits. Plain values, so that it can be stored.
+/// A decision learnt from fits. Plain values, so that it can be stored.
 struct Decision {
   uword n = 0;            // coordinates
   arma::mat C;            // scatter of the inliers' weights; empty = too few fits to learn from

@@ -46,14 +46,14 @@ struct Ellipsoid {
   }
 
  private:
-  /// Samples that all agree have no scatter; then distances are those of the data.
+  /// Samples that all agree have no scatter; then distances are Euclidean.
   arma::mat factor() const {
     if (arma::trace(scatter) > 0) return Scatter(scatter, 1).factor();
     return arma::mat(scatter.n_rows, scatter.n_rows, arma::fill::eye);
   }
 };
 
-/// What is known of the inliers in the data's units. Plain values, so that it can be stored.
+/// Moments of the inliers in the data's units. Plain values, so that it can be stored.
 struct Distances {
   arma::mat R;       // d_inner x d, turns weights of the basis into those measured; empty = none
   arma::vec centre;  // mean of the inliers' weights, without gross leverage points
@@ -124,7 +124,7 @@ inline double median_of(const arma::vec& values) {
   return median(std::vector<double>(values.begin(), values.end()));
 }
 
-/// Scales the ellipsoid so that the median of the squared distances is that of the chi-squared law.
+/// Scales the ellipsoid so that the squared distances have the median of the chi-squared law.
 inline void scale_to_law(Ellipsoid& core, const arma::mat& A) {
   const double middle = median_of(core.squared_distances(A));
   if (middle > 0) core.scatter *= middle / chi_squared_quantile(level_of_median, double(A.n_rows));
@@ -161,7 +161,7 @@ inline void set_noise(Distances& result, const Fitted& fitted, const std::vector
 }  // namespace detail
 
 /// Learns the distances from the fits that the decision takes for inliers. For a lifted fit, R
-/// turns the weights into those of the flat: d_inner x d with orthonormal columns.
+/// turns the weights into weights of the flat: d_inner x d with orthonormal columns.
 inline Distances learn_distances(const Fitted& fitted, const Decision& decision,
                                  const arma::mat& R = {}) {
   Distances result;

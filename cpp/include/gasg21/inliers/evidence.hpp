@@ -1,4 +1,4 @@
-// What a fit leaves behind of its samples, so that the inliers can be described without them.
+// Summary of the samples that a fit keeps, so that it can describe the inliers without them.
 #pragma once
 
 #include <algorithm>
@@ -40,7 +40,7 @@ Evidence collect_little_evidence(const arma::Mat<T>& U, const Data& data) {
   return {fit_all(U, about(data, few), Parallel()), {}, entry_range<T>(data)};
 }
 
-/// With the fits of some of the samples to U. The range is that of as many.
+/// With the fits of some of the samples to U. The range comes from as many samples.
 template <class T, class Data>
 Evidence collect_evidence(const arma::Mat<T>& U, const Data& data, Fitted fits) {
   const EntryRange range = entry_range<T>(data, std::max<uword>(fits.size(), 1));

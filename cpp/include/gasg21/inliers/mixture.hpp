@@ -1,5 +1,5 @@
-// Inliers against random directions: a mixture of the angular Gaussian law of the polish, whose
-// scatter is that of Tyler's estimator, and the uniform law on the sphere.
+// Inliers against random directions: a mixture of the angular Gaussian law of the polish, with the
+// scatter of Tyler's estimator, and the uniform law on the sphere.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ class Mixture {
   double share() const { return share_; }
 
   /// ln of the odds that a sample is an inlier, from its Tyler weight and its observed entries. For
-  /// missing entries the determinant of U_Omega'U_Omega is taken as that of (N / n) I.
+  /// missing entries U_Omega'U_Omega is taken as (N / n) I.
   double log_odds(double omega, double N) const {
     const double d = double(scatter_.C.n_rows);
     return log_share_ + N / 2 * std::log(omega) -

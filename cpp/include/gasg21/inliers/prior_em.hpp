@@ -17,7 +17,7 @@ namespace gasg21::detail {
 inline constexpr double least_variance = 1e-28;  // noise-free data: rounding level
 inline constexpr double no_noise = 1e-22;        // EM has nothing to say about so little noise
 
-/// What EM needs to know of a sample z whose observed entries have the mean square 1. N is the
+/// Input of EM: a sample z whose observed entries have the mean square 1. N is the
 /// relative noise of its entries.
 struct PriorSample {
   uword gram;       // which of the Gram matrices

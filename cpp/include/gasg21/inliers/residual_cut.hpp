@@ -22,7 +22,7 @@ struct CutRule {
   /// Few samples leave wider gaps where their features take few values.
   double least_gap(double m) const { return std::max(gap, std::min(1.0, 120 / m)); }
 };
-/// Where random directions were removed before, the values are those of inliers almost alone.
+/// Where random directions were removed before, almost all values belong to inliers.
 inline constexpr CutRule cut_of_cleaned{3.09, 1}, cut_of_all{2.33, 0.5};
 
 namespace detail {

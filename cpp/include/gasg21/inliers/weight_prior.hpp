@@ -1,5 +1,5 @@
-// What to expect of the weights of an inlier, for completion: their scatter and the noise of an
-// entry, learnt from some samples. The scatter of the polish is that of noisy weights, too wide
+// The law of the weights of an inlier, for completion: their scatter and the noise of an
+// entry, learnt from some samples. The scatter of the polish includes the noise: it is too wide
 // where few entries are observed.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What the kernels ask of the compiler, and which instruction sets a program holds.
+// Compiler features that the kernels use, and the instruction sets that a program holds.
 #pragma once
 
 #include "gasg21/support/required_compiler.hpp"

@@ -43,7 +43,7 @@ struct CoordinateTileSums {
 /// with zeros to whole cache lines.
 template <class T>
 struct SampleGroup {
-  const T* terms;             // those of sample k start at terms + k * stride
+  const T* terms;             // sample k starts at terms + k * stride
   uword stride, moments_at;   // the moments start at terms + k * stride + moments_at
   const SampleBits<T>* seen;  // for each coordinate, the samples that observe it
   // The residual of coordinate i in sample k is r[k * r_stride + i], 0 where it is missing.

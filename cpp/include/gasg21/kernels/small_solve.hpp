@@ -27,7 +27,7 @@ void ldl_backward(const T* L, uword d, T* b);
 template <class T>
 void ldl_solve(const T* G, uword d, T* b);
 
-/// Updates the factors L and 1 / D to those of G + weight z z', for z that is zero before entry
+/// Updates the factors L and 1 / D of G to G + weight z z', for z that is zero before entry
 /// `from`. Sets z := D^-1 L^-1 z, so that `ldl_backward` turns it into the inverse of the new G
 /// times the old z, and returns the product of both. Keeps D positive. (Gill, Golub, Murray,
 /// Saunders, 1974, method C1, with sums instead of a chain of divisions.)

@@ -39,7 +39,7 @@ inline constexpr double worst_pivot = 1e-3;
 /// Samples that go through a panel together.
 inline constexpr uword bank_samples = 8;
 
-/// What samples are fitted to: up to a cache line of subspaces.
+/// Subspaces to which samples are fitted: up to a cache line of them.
 template <class T>
 struct BankPanel {
   const T* entries;   // [i][c][l] as above, orthonormal columns

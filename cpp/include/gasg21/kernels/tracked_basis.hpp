@@ -32,7 +32,7 @@ struct PendingStep {
   T z_factor, e_factor, scale, y_over_z;
 };
 
-/// What `sums` reads and writes.
+/// Input and output of `sums`.
 template <class T>
 struct SumsTask {
   T* U;

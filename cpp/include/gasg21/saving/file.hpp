@@ -25,7 +25,7 @@ namespace gasg21::saving {
 
 using Path = std::filesystem::path;
 
-/// A file could not be written or read; the code is that of the system.
+/// A file could not be written or read; the code comes from the system.
 class FileError : public std::system_error {
  public:
   FileError(int code, const Path& path)

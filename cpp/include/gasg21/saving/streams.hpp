@@ -11,7 +11,7 @@
 
 namespace gasg21::saving {
 
-/// What the file calls the precision of a stream.
+/// Name of a stream with its precision, as in the file.
 template <class T>
 std::string with_bits(const char* name) {
   return name + std::to_string(8 * sizeof(T));

@@ -13,7 +13,7 @@
 
 namespace gasg21::saving {
 
-/// Types of the entries of an array. The numbers are those of the file.
+/// Types of the entries of an array. The file holds these numbers.
 enum class Entry : std::uint8_t { f64 = 1, f32, i64, u64, i32, u32, u8, boolean };
 inline constexpr Entry last_entry = Entry::boolean;
 

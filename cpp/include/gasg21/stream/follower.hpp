@@ -52,7 +52,7 @@ struct FollowerState {
   std::optional<Backup<T, StepRule, Metric>> backup{};
 };
 
-/// What a vector tells about the subspace.
+/// Event of the stream at one vector.
 enum class StreamEvent { none, changed, returned };
 
 template <class T, class StepRule, class Metric, class FixedFit>

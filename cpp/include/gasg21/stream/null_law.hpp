@@ -1,4 +1,4 @@
-// What a vector in a random direction looks like to a subspace: how near it comes, and how much the
+// Law of a vector in a random direction: how near it comes to a subspace, and how much the
 // gradients of two of them agree by chance.
 #pragma once
 

@@ -194,7 +194,7 @@ class Reservoir {
     s.likeness += ((near > far ? 1 : near < far ? 0 : 0.5) - s.likeness) / s.compared;
     const bool drew =
         std::exchange(s.drawing, s.likeness > (s.drawing ? order_does_not : order_matters));
-    // Vectors from before may be too old: those of a subspace that moves would hold it back.
+    // Vectors from before may be too old: if the subspace moves, they would hold it back.
     if (s.drawing && !drew) forget_vectors();
   }
 

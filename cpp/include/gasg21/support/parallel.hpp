@@ -122,8 +122,8 @@ class Parallel {
       throw Stopped{};
   }
 
-  /// Runs work(chain, link, scratch) for each link of each chain, those of one chain one after the
-  /// other. There is no wait between the links of different chains. Throws Stopped as for_all.
+  /// Runs work(chain, link, scratch) for each link of each chain, the links of a chain one after
+  /// the other. There is no wait between the links of different chains. Throws Stopped as for_all.
   template <class MakeScratch, class Work>
   void for_chains(uword n_chains, uword length, MakeScratch&& make_scratch, Work&& work) const {
     Chains chains(n_chains, length);

@@ -1,5 +1,5 @@
-// A small random generator with a seed. Its draws are the same on every platform, unlike those of
-// the distributions of the standard library (normal draws up to the rounding of the logarithm). It
+// A small random generator with a seed. Its draws are the same on every platform, unlike the
+// distributions of the standard library (normal draws up to the rounding of the logarithm). It
 // has no global state and does not read the clock.
 #pragma once
 

@@ -68,7 +68,7 @@ GASG21_INLINE Pack<T> in_both_halves(const T* from) {
   else
     return _mm512_maskz_broadcast_f32x8(0xffff, _mm256_loadu_ps(from));
 }
-/// One number in all lanes of the lower half, one in those of the upper half.
+/// One number in all lanes of the lower half, another in the upper half.
 template <class T>
 GASG21_INLINE Pack<T> in_halves(T lower, T upper) {
   if constexpr (sizeof(T) == 8)
@@ -85,7 +85,7 @@ GASG21_INLINE Pack<T> swap_halves(const Pack<T>& p) {
 }
 
 /// `sum_moments` of S pairs of samples where subspaces fill no more than half of a register: a
-/// register holds those of two samples.
+/// register holds two samples.
 template <class T, uword R, uword S>
 GASG21_INLINE void sum_moments_in_pairs(const BankPanel<T>& panel, uword d, uword i,
                                         const BankSample<T>* x, T* b, uword stride) {

@@ -3,7 +3,7 @@
 
 namespace gasg21::kernels::GASG21_SET {
 
-/// What a pass over some rows of a panel sums: G = U_Omega'U_Omega and b = U_Omega'x over observed
+/// Sums of a pass over some rows of a panel: G = U_Omega'U_Omega and b = U_Omega'x over observed
 /// rows, or only what G lacks of I over missing ones.
 enum class BankSums { observed, missing };
 
@@ -50,7 +50,7 @@ GASG21_INLINE void add_row(const BankPass<T>& pass, uword k, uword i, uword j,
   }
 }
 
-/// What becomes of a sum of products: an entry of G, which is I less the sum over missing rows.
+/// Turns a sum of products into an entry of G, which is I less the sum over missing rows.
 template <class T, bool Missing, bool Diagonal>
 GASG21_INLINE Pack<T> entry_of(const Pack<T>& sum, const T* absent, uword c) {
   using P = Pack<T>;

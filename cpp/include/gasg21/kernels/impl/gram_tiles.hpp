@@ -95,7 +95,7 @@ GASG21_INLINE void add_tile(const Chunk<T>& chunk, uword i, uword j, T* sums, Ah
     }
 }
 
-/// Adds two corners: the products of the columns i, ..., i + R - 1 with one another, and those of
+/// Adds two corners: the products of the columns i, ..., i + R - 1 with one another, and of
 /// j, ..., j + S - 1. The sums of a single corner would wait for each other.
 template <class T, uword R, uword S>
 GASG21_INLINE void add_corners(const Chunk<T>& chunk, uword i, uword j, T* sums) {

@@ -29,7 +29,7 @@ GASG21_INLINE Pack<T> in_order(const Pack<T>& first, __m512i order, const Pack<T
 template <class T>
 struct ChosenLanes {
   static constexpr unsigned lanes = bytes / sizeof(T), all = (1u << lanes) - 1;
-  __m512i both, second;  // the first `lanes` of them, in order; those of the second row block
+  __m512i both, second;  // the first `lanes` of them, in order; the same of the second row block
   unsigned in_first, in_both;
 
   GASG21_INLINE ChosenLanes(unsigned first_bits, unsigned second_bits)
@@ -51,7 +51,7 @@ struct ChosenLanes {
   }
 };
 
-/// Compacts the chosen lanes of two row blocks at a time: appends those of each of N columns, in
+/// Compacts the chosen lanes of two row blocks at a time: appends lanes of each of N columns, in
 /// order, to a column of `rows` entries of its own. Neither branches nor aligns what it stores: a
 /// branch on how many lanes are chosen cannot be predicted, and costs more than both.
 template <class T, uword N>
@@ -95,7 +95,7 @@ template <class T>
 struct ChosenLanes {
   static constexpr unsigned lanes = bytes / sizeof(T), all = (1u << lanes) - 1, words = 8 / lanes;
   __m256i first, second;  // where they go in a register for both; `from_first`: which is there
-  __m256i from_first, second_alone;  // those of the second register from lane 0 on
+  __m256i from_first, second_alone;  // the second register from lane 0 on
   unsigned in_first, count;
 
   GASG21_INLINE ChosenLanes(const Pack<T>& x, const Pack<T>& y, bool missing) {

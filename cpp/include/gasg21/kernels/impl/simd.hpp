@@ -238,7 +238,7 @@ GASG21_INLINE T lane_sum(const Pack<T>& p) {
 #endif
 }
 
-/// Whether each lane of a is less than that of b; false if one of them is NaN.
+/// Whether each lane of a is less than the lane of b; false if one of them is NaN.
 template <class T>
 GASG21_INLINE bool all_less(const Pack<T>& a, const Pack<T>& b) {
 #if GASG21_BYTES == 64

@@ -37,7 +37,7 @@ struct BankTable {
     sum_moments<T, R, S>(panel, d, i, x, b, stride);
   }
 
-  /// What the rows that a sample names add to its G and, if they are observed, to its b.
+  /// Adds the rows that a sample names to its G and, if they are observed, to its b.
   template <BankSums Sums>
   GASG21_INLINE static void sum_rows(const BankPanel<T>& panel, const BankSample<T>& x, T* G,
                                      T* b) {
