@@ -8,7 +8,7 @@ nox.options.sessions = ["lint", "tests"]
 @nox.session(python=["3.10", "3.11", "3.12", "3.13", "3.14"])
 def tests(session: nox.Session) -> None:
     """Run the Python tests on a fresh installation. Armadillo must be installed."""
-    session.install(".[test]")
+    session.install("-C", "cmake.define.GASG21_TEST_MODULE=ON", ".[test]")
     session.run("pytest", *session.posargs)
 
 
