@@ -1,4 +1,6 @@
 // seeding/choose_lift.hpp: a centre and a constant from the data.
+#include <algorithm>
+#include <cmath>
 #include <gasg21/data/views.hpp>
 #include <gasg21/seeding/choose_lift.hpp>
 
@@ -44,4 +46,21 @@ TEST_CASE("the scale of the data does not matter") {
     CHECK(gasg21::offset_ratio<double>(DenseView<double>(Y)) ==
           gasg21::offset_ratio<double>(DenseView<double>(X)));
   }
+}
+
+TEST_CASE("the lift of a union keeps parallel flats apart") {
+  // Two parallel lines at -p and p: the lifted flats differ by the angle between (-p, c) and (p,
+  // c).
+  Random random(5);
+  arma::mat X = gaussian<double>(30, 600, random);
+  X.rows(2, 29) *= 0.01;
+  X.row(0) *= 0.5;
+  for (arma::uword j = 0; j < X.n_cols; ++j) X(1, j) = j % 2 == 0 ? 1 : -1;
+  const auto angle = [&](double share) {
+    const Lift<double> lift = choose_lift<double>(DenseView<double>(X), share);
+    const double up = lift.constant, across = 1;
+    return std::min(2 * std::atan2(across, up), arma::datum::pi - 2 * std::atan2(across, up));
+  };
+  CHECK(angle(gasg21::constant_share_of_union) > 0.9);
+  CHECK(angle(gasg21::constant_share(true)) < 0.3);
 }
