@@ -20,5 +20,6 @@ void bind_seeding(pybind11::module_& m);
 void bind_step_size(pybind11::module_& m);
 void bind_subspace(pybind11::module_& m);
 void bind_tracker(pybind11::module_& m);
+void bind_union(pybind11::module_& m);
 
 }  // namespace gasg21::bindings

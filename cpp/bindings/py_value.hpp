@@ -5,7 +5,9 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
+#include <gasg21/saving/union_fields.hpp>
 #include <gasg21/saving/value.hpp>
+#include <gasg21/union/union.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,8 +23,9 @@ namespace gasg21::bindings {
 /// The classes whose objects a file can hold. Their structs have a field "type" with that name.
 template <class... Cs>
 struct Classes {};
-using SavedClasses = Classes<PyTracker<double>, PyTracker<float>, PyKSubspaces<double>,
-                             PyKSubspaces<float>, PySubspace<double>, PySubspace<float>>;
+using SavedClasses =
+    Classes<PyTracker<double>, PyTracker<float>, PyKSubspaces<double>, PyKSubspaces<float>,
+            PySubspace<double>, PySubspace<float>, Union<double>, Union<float>>;
 
 namespace detail {
 

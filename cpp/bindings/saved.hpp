@@ -8,6 +8,7 @@
 #include <gasg21/saving/inlier_fields.hpp>
 #include <gasg21/saving/rule_fields.hpp>
 #include <gasg21/saving/stream_fields.hpp>
+#include <gasg21/saving/union_fields.hpp>
 #include <memory>
 #include <string>
 #include <utility>

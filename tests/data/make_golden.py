@@ -13,6 +13,17 @@ HERE = Path(__file__).parent
 X = np.random.default_rng(0).standard_normal((60, 2)) @ np.random.default_rng(1).standard_normal((2, 6))
 
 
+def flats():
+    """Return samples near two lines off the origin, some a little farther off, some anywhere, with gaps."""
+    rng = np.random.default_rng(3)
+    lines, points = rng.standard_normal((2, 6)), rng.standard_normal((2, 6))
+    kind = np.arange(70) % 2
+    made = points[kind] + rng.standard_normal((70, 1)) * lines[kind] + 0.01 * rng.standard_normal((70, 6))
+    made[60:65] += 0.3 * rng.standard_normal((5, 6))
+    made[65:] = 3 * rng.standard_normal((5, 6))
+    return np.where(rng.random(made.shape) < 0.03, np.nan, made)
+
+
 def models():
     """Return small fitted models, by name."""
     noisy = X + 0.01 * np.random.default_rng(2).standard_normal(X.shape)
@@ -26,8 +37,31 @@ def models():
         "affine": gasg21.KGASG21(2, 1, center=True, reject_outliers=True, random_state=0).fit(noisy),
         "whitened": gasg21.KGASG21(2, 1, whiten=True, random_state=0).fit(noisy),
         "chosen": gasg21.KGASG21("auto", "auto", random_state=0).fit(noisy),
+        **unions(),
         "imputer": gasg21.SubspaceImputer(2, random_state=0).fit(noisy),
         "pca": gasg21.baselines.PCA(2).fit(noisy),
+    }
+
+
+def unions():
+    """Return unions with all that one can hold: a lift, a whitening with its screening, a split of the residuals."""
+    settings = {"reject_outliers": True, "random_state": 0}
+    return {
+        "union_affine": gasg21.KGASG21(2, 1, center=True, **settings).fit(flats()),
+        "union_whitened": gasg21.KGASG21(2, 1, center=True, whiten=True, **settings).fit(flats()),
+        "union_screened": gasg21.KGASG21(2, 2, screen=True, **settings).fit(flats()),
+        "union_single": gasg21.KGASG21(2, 1, center=True, random_state=0).partial_fit(flats().astype(np.float32)),
+    }
+
+
+def answers(model, data):
+    """Return what a union says about samples: later versions must say the same of the files."""
+    return {
+        "predict": model.predict(data),
+        "transform": model.transform(data),
+        "complete": model.complete(data),
+        "score": model.score(data),
+        "means": model.means_,
     }
 
 
@@ -40,3 +74,6 @@ if __name__ == "__main__":
     for name, model in models().items():
         model.save(folder / f"{name}.gasg21")
         (folder / f"{name}.pickle").write_bytes(pickle.dumps(model, 4))
+        if isinstance(model, gasg21.KGASG21):
+            data = flats() if name.startswith("union_") else X
+            np.savez_compressed(folder / f"{name}.npz", **answers(model, data))

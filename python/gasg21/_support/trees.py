@@ -18,7 +18,10 @@ from gasg21.exceptions import InvalidInputError, ModelFormatError
 
 Class = TypeVar("Class", bound=type)
 _PLAIN = (bool, int, float, str)
-_CORE = (_core.Tracker64, _core.Tracker32, _core.KSubspaces64, _core.KSubspaces32, _core.Subspace64, _core.Subspace32)
+_CORE = (
+    *(_core.Tracker64, _core.Tracker32, _core.KSubspaces64, _core.KSubspaces32),
+    *(_core.Subspace64, _core.Subspace32, _core.Union64, _core.Union32),
+)
 _BIT_GENERATORS = {
     each.__name__: each for each in (np.random.MT19937, np.random.PCG64, np.random.PCG64DXSM, np.random.Philox)
 } | {"SFC64": np.random.SFC64}
