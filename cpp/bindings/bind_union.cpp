@@ -14,7 +14,6 @@
 #include "array_view.hpp"
 #include "lift.hpp"
 #include "module.hpp"
-#include "out_of_memory.hpp"
 #include "prior.hpp"
 #include "saved.hpp"
 #include "watch.hpp"
@@ -207,7 +206,7 @@ void bind_parts(Class& cls) {
 
 template <class T>
 void bind_union_in(py::module_& m, const char* name) {
-  auto cls = guarded_class<Union<T>>(m, name);
+  auto cls = py::class_<Union<T>>(m, name);
   cls.def(py::init(&make_union<T>), py::arg("subspaces"), py::arg("bases") = py::none(),
           py::arg("lift") = py::none(), py::arg("whitening") = py::none(),
           py::arg("cut") = std::numeric_limits<double>::infinity(),

@@ -8,6 +8,7 @@
 #include <gasg21/k_subspaces.hpp>
 #include <gasg21/recovery/stream.hpp>
 #include <gasg21/saving/streams.hpp>
+#include <gasg21/union/union.hpp>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -32,9 +33,12 @@ class PyKSubspaces {
 
   /// Updates with the samples, in the given order or as they are. Returns the subspace that took
   /// each, -1 = none, and their residuals before the update.
+  ///
+  /// With the union that it streams for, the samples have the coordinates of the data.
   py::tuple consume(const py::object& samples, const py::object& mask, const py::object& order,
-                    py::object progress) {
-    const AnyView<T> view = as_view<T>(samples, mask, core_.n());
+                    py::object progress, const Union<T>* fitted) {
+    const WorkingSamples located(samples, mask, core_.n(), fitted);
+    const AnyView<T>& view = located.view;
     const arma::uvec at = !order.is_none()   ? as_order(order)
                           : view.n_cols == 0 ? arma::uvec()
                                              : arma::regspace<arma::uvec>(0, view.n_cols - 1);
@@ -115,6 +119,23 @@ class PyKSubspaces {
   static std::unique_ptr<PyKSubspaces> from_fields(const saving::Struct& fields) {
     return std::make_unique<PyKSubspaces>(saving::read_union<Core>(fields));
   }
+
+  /// Samples in the working coordinates of a union, if there is one: lifted, or whitened copies.
+  struct WorkingSamples {
+    arma::Mat<T> whitened;
+    AnyView<T> view;
+
+    WorkingSamples(const py::object& samples, const py::object& mask, uword n,
+                   const Union<T>* fitted)
+        : view(as_view<T>(samples, mask, fitted ? fitted->n_features() : n)) {
+      if (!fitted) return;
+      view = fitted->coordinates().lifted_view(view);
+      if (!fitted->coordinates().whitening) return;
+      const py::gil_scoped_release nogil;
+      whitened = fitted->whitened(view);
+      view = DenseView<T>(whitened);
+    }
+  };
 
  private:
   struct Followed {

@@ -58,6 +58,18 @@ class Watch {
     }
   }
 
+  /// Before work that is no pass, without the GIL.
+  void stage(const char* name) {
+    if (on_pass_.is_none() || failed_) return;
+    const py::gil_scoped_acquire gil;
+    try {
+      progress_.attr("stage")(name);
+    } catch (py::error_already_set& error) {
+      error.restore();
+      failed_ = true;
+    }
+  }
+
   /// Calls this when the stream meets the first infinite entry. What it raises stops the work.
   void refuse_infinite(py::object search) {
     refuses_infinite_ = !search.is_none();

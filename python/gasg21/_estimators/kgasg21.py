@@ -5,18 +5,24 @@ from __future__ import annotations
 import time
 from typing import Any
 
+import numpy as np
+
+from gasg21 import _core
 from gasg21._data.block_source import BlockSource
-from gasg21._data.constructor import with_parameters
-from gasg21._data.parameters import progress_bar
-from gasg21._data.samples import Array
-from gasg21._estimators.union import Coordinates, PublishedUnion
-from gasg21._estimators.union_saving import SavedUnion
-from gasg21._support.guarded import drafted
+from gasg21._data.constructor import check_parameters, with_parameters
+from gasg21._data.parameters import n_threads, progress_bar
+from gasg21._data.samples import Array, Samples, one_as_row
+from gasg21._estimators.fitted_union import PublishedUnion, FittedUnion, UnionStreamReport
+from gasg21._estimators.union_blocks import fit_blocks
+from gasg21._estimators.union_files import from_root, to_root
+from gasg21._estimators.union_fit import checked, dimensions_of, is_auto, publish, recover, warn_unless_converged
+from gasg21._support.guarded import drafted, snapshot
 from gasg21._support.progress import PassCallback
+from gasg21.exceptions import InvalidInputError, ModelFormatError
 
 
 @with_parameters
-class KGASG21(SavedUnion):
+class KGASG21(FittedUnion):
     """Robust clustering into a union of subspaces, from data with outliers and missing entries.
 
     One run makes candidate subspaces from the neighbours of sampled points, selects the K with the least sum of
@@ -132,9 +138,7 @@ class KGASG21(SavedUnion):
             interrupt = draft._fit(X, mask, began, callback)
         if interrupt is not None:
             raise interrupt
-        assert draft._published is not None
-        assert draft._published.report is not None
-        self._warn_unless_converged(draft._published.report)
+        warn_unless_converged(self)
         return self
 
     def partial_fit(self, X: Any, y: None = None, mask: Any = None) -> KGASG21:
@@ -166,16 +170,61 @@ class KGASG21(SavedUnion):
     def _fit(self, X: Any, mask: Any, began: float, callback: PassCallback | None) -> KeyboardInterrupt | None:
         """Fit a draft. Returns what interrupted it."""
         if isinstance(X, BlockSource):
-            return self._fit_blocks(X, mask, began, callback)
-        samples, lift, lifted = self._begin(X, mask)
+            return fit_blocks(self, X, mask, began, callback)
+        samples = checked(self, X, mask)
         passes = None if self.polish else self.max_passes
         with progress_bar(self, samples.n_samples, passes, callback) as progress:
-            union, plan = self._find_in_order(lifted, samples.n_features, progress)
-        interrupt: KeyboardInterrupt | None = union.found["interrupt"]
-        if interrupt is not None and not isinstance(interrupt, KeyboardInterrupt):
-            raise interrupt
-        self._publish(union, samples, lift, lifted, plan, began)
-        return interrupt
+            found = recover(self, samples, progress, goal="fit")
+        if found.interrupt is not None and not isinstance(found.interrupt, KeyboardInterrupt):
+            raise found.interrupt
+        publish(self, found, began)
+        return found.interrupt
+
+    def _partial_fit(self, X: Any, mask: Any) -> BaseException | None:
+        """Update a draft. Returns what stopped it between two vectors."""
+        stopped: BaseException | None = None
+        samples, before = self._start_or_continue(*one_as_row(X, mask))
+        stream = self._stream
+        assert stream is not None
+        batch, labels, residuals = samples.whole(), None, None
+        with progress_bar(self, samples.n_samples, 1) as progress:
+            try:
+                labels, residuals = stream.consume(batch.payload, batch.mask, None, progress, before.union)
+            except BaseException as caught:  # the stream stands between two vectors
+                stopped = caught
+        union = before.union.moved(stream.subspaces())
+        if labels is not None and self.reject_outliers:
+            labels = union.reject(batch.payload, batch.mask, labels, residuals.astype(before.dtype), n_threads(self.n_jobs))
+        following = UnionStreamReport(*stream.following())
+        self._published = PublishedUnion(union, stream.counters(), labels, residuals, before.report, following)
+        return stopped
+
+    def _start_or_continue(self, X: Any, mask: Any) -> tuple[Samples, PublishedUnion]:
+        """Return the samples, and what was published before them."""
+        if self._stream is not None:
+            check_parameters(self)
+            self._check_same_clusters(self._stream)
+            return self._check_new(X, mask), self._current()
+        samples = checked(self, X, mask)
+        found = recover(self, samples, None, goal="start")
+        if found.interrupt is not None:
+            raise found.interrupt
+        self._stream = found.stream
+        return samples, PublishedUnion(found.union, found.counters)
+
+    def _check_same_clusters(self, stream: _core.KSubspaces) -> None:
+        now = self.n_components_
+        given = dimensions_of(self, self.n_features_in_)
+        count = len(now) if is_auto(self.n_clusters) else self.n_clusters
+        if count != len(now) or given not in ([0], now, [now[0]] if len(set(now)) == 1 else now):
+            msg = (
+                f"n_clusters={self.n_clusters!r} and n_components={self.n_components!r} must stay as they were while a "
+                f"stream goes on ({len(now)} clusters of dimensions {now}); fit starts anew"
+            )
+            raise InvalidInputError(msg)
+        if self.replay not in (None, stream.replay):
+            msg = f"replay={self.replay!r} must stay {stream.replay} while a stream goes on; fit starts anew"
+            raise InvalidInputError(msg)
 
     def fit_predict(self, X: Any, y: None = None, mask: Any = None) -> Array:
         """Find the subspaces and return the labels of the samples.
@@ -199,10 +248,47 @@ class KGASG21(SavedUnion):
         """Find the subspaces and return the residuals of the samples."""
         return self.fit(X, y, mask=mask).transform(X, mask=mask)
 
+    # ---- files
+
     @classmethod
     def _from_stream(cls, stream: Any) -> KGASG21:
         bases = stream.subspaces()
         model = cls(len(bases), [len(U) for U in bases])
         model._stream, model.n_features_in_ = stream, bases[0].shape[1]
-        model._published = PublishedUnion(list(bases), bases, Coordinates(), stream.counters(), bases[0].dtype)
+        model._published = PublishedUnion((_core.Union32 if bases[0].dtype == np.float32 else _core.Union64)(bases), stream.counters())
         return model
+
+    def _to_file(self, *, strict: bool) -> dict[str, Any]:
+        return to_root(super()._to_file(strict=strict))
+
+    @classmethod
+    def _attributes_of(cls, tree: dict[str, Any]) -> dict[str, Any]:
+        return super()._attributes_of(from_root(tree))
+
+    def _frozen(self) -> KGASG21:
+        frozen = snapshot(self)
+        if frozen._stream is None or frozen._published is None:
+            return frozen
+        before = frozen._published
+        frozen._stream = type(frozen._stream)._from_state(frozen._stream.__getstate__())  # others may move it
+        if before.counters != frozen._stream.counters():
+            union = before.union.moved(frozen._stream.subspaces())
+            frozen._published = before._replace(union=union, counters=frozen._stream.counters())
+        return frozen
+
+    @classmethod
+    def _check_attributes(cls, attributes: dict[str, Any]) -> None:
+        stream, published = attributes.get("_stream"), attributes.get("_published")
+        good = isinstance(published, PublishedUnion | None) and isinstance(
+            stream, _core.KSubspaces64 | _core.KSubspaces32 | None
+        )
+        if not good or (stream is None) != (published is None):
+            msg = "there is no stream, or no subspaces"
+            raise ModelFormatError(msg)
+        if published is None or stream is None:
+            return
+        union = published.union
+        shapes = [U.shape for U in stream.subspaces()] == [U.shape for U in union.bases]
+        if not shapes or union.n_features != attributes["n_features_in_"]:
+            msg = "the stream and the subspaces do not belong together"
+            raise ModelFormatError(msg)

@@ -57,7 +57,8 @@ def from_root(tree: Tree) -> Tree:
         return tree
     union = tree["union"] if "union" in tree else union_of_tree(published)
     kept = {name: value for name, value in published.items() if name not in _PARTS}
-    attributes = tree["attributes"] | {"_published": kept | {"union": union}}
+    attributes = {name: value for name, value in tree["attributes"].items() if name != "_selection"}  # of older files
+    attributes["_published"] = kept | {"union": union}
     return {name: value for name, value in tree.items() if name != "union"} | {"attributes": attributes}
 
 

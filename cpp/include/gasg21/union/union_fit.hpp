@@ -142,7 +142,7 @@ class UnionFit {
   template <class Observer>
   void begin(Observer& observer) {
     if (options_.center) {
-      lift_ = std::make_shared<const Lift<T>>(choose_lift<T>(data_));
+      lift_ = std::make_shared<const Lift<T>>(choose_lift<T>(data_, constant_share_of_union));
       view_ = lifted<T>(data_, *lift_);
     }
     dimensions_ = order_.is_given() ? given_dimensions() : chosen_dimensions(observer);

@@ -10,24 +10,17 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils.validation import check_is_fitted
 
 from gasg21 import _core
-from gasg21._algorithms import held_out
-from gasg21._algorithms.clusters import assign, assign_labels, is_near
-from gasg21._algorithms.residual_split import ResidualSplit
-from gasg21._algorithms.union_lift import UnionLift
-from gasg21._algorithms.whitening import Whitening
 from gasg21._data.frames import tabled
 from gasg21._data.parameters import n_threads
 from gasg21._data.samples import Array, Samples, TakesSamples, check_samples
 from gasg21._estimators.in_blocks import by_parts
+from gasg21._estimators.parameter_tables import UnionTable
 from gasg21._estimators.published import PublishedAttributes
 from gasg21._estimators.saving import Savable
 from gasg21._support.guarded import reads
 from gasg21._support.trees import stored
 
 T = TypeVar("T")
-
-# Samples whose relative residual is below this lie on a subspace, whatever the residuals of others are.
-_SMALL = 0.1
 
 
 @stored(
@@ -49,37 +42,6 @@ class UnionReport(NamedTuple):
     selection: dict[str, Any] | None = None  # how n_clusters and n_components were chosen
 
 
-@stored(lift=UnionLift | None, whitening=Whitening | None)
-class Coordinates(NamedTuple):
-    """From the data's own coordinates to those in which the clusters are found."""
-
-    lift: UnionLift | None = None
-    whitening: Whitening | None = None
-
-    def n_columns(self, n_features: int) -> int:
-        """Return the number of columns of the subspaces: those of the data, and one more if they are lifted."""
-        return n_features + int(self.lift is not None)
-
-    def lead(self, n_features: int, r: int) -> bool:
-        """Whether they lead from data with so many features to r coordinates."""
-        n = self.n_columns(n_features)
-        if self.lift is not None and self.lift.centre.shape != (n_features,):
-            return False
-        if self.whitening is None:
-            return r == n
-        return self.whitening.directions.shape == (r, n) and self.whitening.spread.shape == (r,)
-
-    def lifted(self, samples: Samples) -> Samples:
-        """Return the samples in the coordinates of the subspaces: those of the data, or lifted ones."""
-        return samples if self.lift is None else self.lift.apply(samples)
-
-    def working(self, lifted: Samples) -> Samples:
-        """Return lifted samples in the coordinates in which the clusters are found."""
-        if self.whitening is None:
-            return lifted
-        return Samples(self.whitening.apply(finite_rows(lifted)), None, np.dtype(np.float64))
-
-
 @stored(status=str, statuses=list, cluster_changes=list)
 class UnionStreamReport(NamedTuple):
     """How a stream fares, and each of its subspaces."""
@@ -95,12 +57,8 @@ class UnionStreamReport(NamedTuple):
 
 
 @stored(
-    subspaces=list,
-    bases=list,
-    coordinates=Coordinates,
+    union=_core.Union64 | _core.Union32,
     counters=dict,
-    dtype=np.dtype,
-    split=ResidualSplit,
     labels=np.ndarray | None,
     residuals=np.ndarray | None,
     report=UnionReport | None,
@@ -109,19 +67,21 @@ class UnionStreamReport(NamedTuple):
 class PublishedUnion(NamedTuple):
     """What a union of subspaces publishes, all of the same moment."""
 
-    subspaces: list[Array]  # in the data's coordinates, or lifted
-    bases: list[Array]  # in the coordinates in which the clusters are found
-    coordinates: Coordinates
+    union: _core.Union64 | _core.Union32
     counters: dict[str, int]  # how many samples the stream has seen and used, and why others were not
-    dtype: np.dtype[Any]  # of the data
-    split: ResidualSplit = ResidualSplit()
     labels: Array | None = None
     residuals: Array | None = None  # after `partial_fit`
     report: UnionReport | None = None  # None: no `fit` yet
     stream: UnionStreamReport | None = None  # None: `fit` came last
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the data."""
+        return np.dtype(np.float32 if isinstance(self.union, _core.Union32) else np.float64)
 
-class UnionMixin(
+
+class FittedUnion(
+    UnionTable,
     Savable,
     PublishedAttributes,
     TakesSamples,
@@ -133,9 +93,8 @@ class UnionMixin(
     """Methods that need only the subspaces, and the coordinates in which they were found."""
 
     n_features_in_: int
-    reject_outliers: bool
-    n_jobs: int | None
     _published: PublishedUnion | None = None
+    _stream: _core.KSubspaces | None = None
 
     @by_parts
     @reads
@@ -154,10 +113,7 @@ class UnionMixin(
         labels : ndarray of shape (n_samples,)
             -1 where too few entries are observed, and for outliers with ``reject_outliers=True``.
         """
-        lifted, working, published = self._located(X, mask)
-        if not self.reject_outliers:
-            return self._nearest_labels(working, published)
-        return self._rejected(*self._assign(working, published), lifted, working, published)
+        return labels_of(self, self._check_new(X, mask))
 
     @by_parts
     @reads
@@ -179,8 +135,7 @@ class UnionMixin(
         residuals : ndarray of shape (n_samples, n_clusters)
             In [0, 1]. 0 for a sample of zeros, NaN where too few entries are observed.
         """
-        _, working, published = self._located(X, mask)
-        return self._residuals(published.bases, working)
+        return self._each_batch(self._current().union.residuals, X, mask)
 
     @by_parts
     @reads
@@ -199,8 +154,8 @@ class UnionMixin(
         scores : ndarray of shape (n_samples,)
             NaN where too few entries are observed.
         """
-        _, working, published = self._located(X, mask)
-        return -self._assign(working, published)[1]
+        union = self._current().union
+        return -self._each_batch(lambda *batch: union.assign(*batch)[1], X, mask)
 
     @reads
     def score(self, X: Any, y: None = None, mask: Any = None) -> float:
@@ -222,9 +177,8 @@ class UnionMixin(
         score : float
             At most 1; larger is better.
         """
-        lifted, working, published = self._located(X, mask)
-        labels = self._nearest_labels(working, published)
-        return held_out.union_score(published.subspaces, lifted, labels, n_threads(self.n_jobs))
+        batch = self._check_new(X, mask).whole()
+        return float(self._current().union.score(batch.payload, batch.mask, n_threads(self.n_jobs)))
 
     @by_parts
     @reads
@@ -244,31 +198,14 @@ class UnionMixin(
         X_completed : ndarray of shape (n_samples, n_features)
             Dense. Missing entries of a row with too few observed ones stay NaN.
         """
-        samples, published = self._check_new(X, mask), self._current()
-        lifted = published.coordinates.lifted(samples)
-        labels, residuals = self._assign(published.coordinates.working(lifted), published)
-        labels[residuals == 0] = np.maximum(labels[residuals == 0], 0)  # zeros lie in every subspace
+        samples, union = self._check_new(X, mask), self._current().union
         out = np.empty(samples.data.shape, np.result_type(samples.data.dtype, samples.dtype))
         for batch in samples.pieces():
             observed, kept = samples.observed(batch.rows)
-            places = np.arange(samples.n_samples)[batch.rows]
-            filled = self._filled(lifted, places, labels, published.subspaces)
-            lift = published.coordinates.lift
-            out[batch.rows] = np.where(observed, kept, filled if lift is None else lift.lower(filled))
+            filled = np.full(kept.shape, np.nan, samples.dtype)
+            union.complete(batch.payload, batch.mask, filled, n_threads(self.n_jobs))
+            out[batch.rows] = np.where(observed, kept, filled)
         return out
-
-    def _filled(self, samples: Samples, places: Array, labels: Array, subspaces: list[Array]) -> Array:
-        """Return what the nearest subspaces say about some samples; NaN where that is not determined."""
-        filled = np.full((len(places), samples.n_features), np.nan, samples.dtype)
-        for k in np.unique(labels[places]):
-            if k < 0:
-                continue
-            members = np.flatnonzero(labels[places] == k)
-            some = samples.take(places[members])
-            part = np.zeros((len(members), samples.n_features), samples.dtype)
-            _core.fill_missing(subspaces[k], some.payload, some.mask, part, n_threads=n_threads(self.n_jobs))
-            filled[members] = part
-        return filled
 
     def _current(self) -> PublishedUnion:
         if self._published is None:
@@ -280,79 +217,37 @@ class UnionMixin(
         check_is_fitted(self)
         return check_samples(self, X, mask, reset=False, dtype=self._current().dtype)
 
-    def _located(self, X: Any, mask: Any) -> tuple[Samples, Samples, PublishedUnion]:
-        """Return new samples, lifted, those in the working coordinates, and what is published."""
-        samples, published = self._check_new(X, mask), self._current()
-        lifted = published.coordinates.lifted(samples)
-        return lifted, published.coordinates.working(lifted), published
-
-    def _assign(self, working: Samples, published: PublishedUnion) -> tuple[Array, Array]:
-        return assign(published.bases, working, n_threads(self.n_jobs))
-
-    def _nearest_labels(self, working: Samples, published: PublishedUnion) -> Array:
-        return assign_labels(published.bases, working, n_threads(self.n_jobs))
-
-    def _residuals(self, subspaces: list[Array], samples: Samples) -> Array:
-        threads = n_threads(self.n_jobs)
-        parts = [_core.residuals(subspaces, b.payload, b.mask, threads) for b in samples.batches()]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-    def _rejected(
-        self, labels: Array, residuals: Array, lifted: Samples, working: Samples, published: PublishedUnion
-    ) -> Array:
-        """Return the labels, -1 for outliers if they are to be rejected."""
-        if not self.reject_outliers:
-            return labels
-        good = is_near(published.bases, labels, residuals, working)
-        if published.coordinates.whitening is not None:
-            good &= ~published.coordinates.whitening.is_outlier(finite_rows(lifted))
-        if np.isfinite(published.split.cut):
-            relative, absolute = self._own_residuals(published.subspaces, labels, lifted)
-            good &= ~(published.split.is_above(absolute) & (relative > _SMALL))
-        return np.where(good, labels, -1)
-
-    def _own_residuals(self, subspaces: list[Array], labels: Array, lifted: Samples) -> tuple[Array, Array]:
-        """Return the residuals of samples in the subspaces of their labels: of unit samples, and in data units."""
-        every = self._residuals(subspaces, lifted).astype(np.float64)
-        relative = every[np.arange(len(labels)), np.maximum(labels, 0)]
-        lengths = [_lengths(*lifted.observed(piece.rows)) for piece in lifted.pieces()]
-        return relative, relative * np.concatenate(lengths)
+    def _each_batch(self, work: Any, X: Any, mask: Any) -> Array:
+        """Return what the core says of all samples."""
+        samples, threads = self._check_new(X, mask), n_threads(self.n_jobs)
+        return joined([work(batch.payload, batch.mask, threads) for batch in samples.batches()])
 
     # ---- fitted attributes
 
     @property
     def subspaces_(self) -> list[Array]:
         """Orthonormal bases of the subspaces, (d_i, n_features) each."""
-        published = self._current()
-        lift = published.coordinates.lift
-        if lift is None:
-            return list(published.subspaces)
-        return [lift.flat(U)[0].astype(published.dtype) for U in published.subspaces]
+        return list(self._current().union.directions)
 
     @property
     def means_(self) -> Array:
         """A point of each subspace, (n_clusters, n_features): 0 unless ``center=True``."""
-        published = self._current()
-        lift = published.coordinates.lift
-        if lift is None:
-            return np.zeros((len(published.subspaces), self.n_features_in_))
-        return np.array([lift.flat(U)[1] for U in published.subspaces])
+        return np.asarray(self._current().union.points)
 
     @property
     def n_clusters_(self) -> int:
         """Number of clusters."""
-        return len(self._current().subspaces)
+        return int(self._current().union.n_clusters)
 
     @property
     def n_components_(self) -> list[int]:
         """Dimension of each subspace."""
-        published = self._current()
-        return [len(U) - (published.coordinates.lift is not None) for U in published.subspaces]
+        return list(self._current().union.dimensions)
 
     @property
     def whitened_(self) -> bool:
         """Whether the clusters were found in whitened coordinates."""
-        return self._current().coordinates.whitening is not None
+        return bool(self._current().union.is_whitened)
 
     @property
     def agreement_(self) -> float | None:
@@ -413,7 +308,7 @@ class UnionMixin(
 
     @property
     def _n_features_out(self) -> int:
-        return len(self._current().subspaces)
+        return self.n_clusters_
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._published is not None
@@ -426,16 +321,18 @@ def _known(value: T | None, name: str) -> T:
     return value
 
 
-def _lengths(observed: Array, values: Array) -> Array:
-    """Return the lengths of samples on their observed entries."""
-    X = np.where(observed, values, 0).astype(np.float64)
-    largest = np.abs(X).max(axis=1, keepdims=True, initial=0.0)
-    largest[~(largest > 0) | np.isinf(largest)] = 1
-    return np.asarray(np.linalg.norm(X / largest, axis=1) * largest[:, 0])
+def labels_of(model: FittedUnion, samples: Samples) -> Array:
+    """Return the nearest subspace of each sample; -1 if it is not determined, and for outliers that are rejected."""
+    union, threads = model._current().union, n_threads(model.n_jobs)
+
+    def find(*data: Any) -> Array:
+        if not model.reject_outliers:
+            return union.labels(*data, threads)
+        return union.reject(*data, *union.assign(*data, threads), threads)
+
+    return joined([find(batch.payload, batch.mask) for batch in samples.batches()])
 
 
-def finite_rows(samples: Samples, rows: Array | slice = slice(None)) -> Array:
-    """Return samples as a float64 array with NaN for missing entries; rows with infinities are all NaN."""
-    X = samples.dense(rows).astype(np.float64)
-    X[np.isinf(X).any(axis=1)] = np.nan
-    return X
+def joined(parts: list[Array]) -> Array:
+    """Return arrays one after the other, without a copy of a single one."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
