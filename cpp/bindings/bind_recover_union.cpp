@@ -155,12 +155,16 @@ void bind_consensus_constants(py::module_& m) {
   py::class_<Constants>(m, "ConsensusConstants")
       .def(py::init<>())
       .def_readwrite("n_runs", &Constants::n_runs)
+      .def_readwrite("passes", &Constants::passes)
+      .def_readwrite("first_passes", &Constants::first_passes)
+      .def_readwrite("n_candidates", &Constants::n_candidates)
       .def_readwrite("n_narrow", &Constants::n_narrow)
       .def_readwrite("exponents", &Constants::exponents)
       .def_readwrite("cost", &Constants::cost)
       .def_readwrite("agreement", &Constants::agreement)
       .def_readwrite("power", &Constants::power)
-      .def_readwrite("negligible", &Constants::negligible);
+      .def_readwrite("negligible", &Constants::negligible)
+      .def_readwrite("hopeless", &Constants::hopeless);
 }
 
 void bind_selection(py::module_& m) {

@@ -70,7 +70,6 @@ TESTED_ELSEWHERE = {
     "geometry/tridiagonal": ("test_symmetric_eigen", "the first half of each decomposition"),
     "inliers/evidence": ("test_subspace", "a struct, and the look at the data that fills it"),
     "inliers/prior_em": ("test_weight_prior", "the loop behind the law of the weights"),
-    "kernels/dense": ("test_large_products", "tiles there, columns and rotations in test_symmetric_eigen"),
     "polish/sample_fits": ("test_polisher", "the first of the three parts of one pass"),
     "polish/secant": ("test_polisher", "the last part of one pass"),
     "polish/standard_error": ("test_polisher", "the polisher publishes it"),

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "gasg21/geometry/large_products.hpp"
 #include "gasg21/geometry/symmetric_eigen.hpp"
@@ -48,7 +49,7 @@ class KrylovBasis {
   /// Vectors whose products are known.
   uword used() const { return used_; }
 
-  /// Multiplies the newest block, and appends a block for the part of the products outside.
+  /// Multiplies the newest block, and appends a block that spans the products outside the basis.
   template <class Multiply>
   void grow(const Multiply& multiply) {
     const arma::Mat<T> newest(V_.colptr(used_), V_.n_rows, block_, false, true);
@@ -58,12 +59,12 @@ class KrylovBasis {
     append_next();
   }
 
-  /// The eigenvectors of the matrix in this basis.
+  /// The leading eigenvectors of the matrix in this basis: as many as a restart keeps.
   SymmetricEigen<T> ritz() const {
     arma::Mat<T> H(used_, used_);
     for (uword j = 0; j < used_; ++j)  // it holds the upper triangle
       for (uword i = 0; i <= j; ++i) H(i, j) = H(j, i) = H_(i, j);
-    return symmetric_eigen(std::move(H));
+    return symmetric_eigen(std::move(H), std::min(used_, 2 * block_));
   }
   /// The largest residual of the first `count` Ritz vectors.
   double residual(const arma::Mat<T>& weights, uword count) const {
@@ -87,8 +88,9 @@ class KrylovBasis {
                       result.memptr(), result.n_rows, false, parallel_);
     return result;
   }
-  /// Keeps only some Ritz vectors, and the newest block.
-  void restart(const SymmetricEigen<T>& ritz, uword kept) {
+  /// Keeps only the Ritz vectors, and the newest block.
+  void restart(const SymmetricEigen<T>& ritz) {
+    const uword kept = ritz.values.n_elem;
     const arma::Mat<T> vectors = combined(ritz.vectors, kept);
     std::copy(vectors.begin(), vectors.end(), V_.begin());
     std::copy_n(V_.colptr(used_), V_.n_rows * block_, V_.colptr(kept));
@@ -110,7 +112,7 @@ class KrylovBasis {
       for (uword i = 0; i < used_; ++i) columns[c * H_.n_rows + i] += inner(i, c);
   }
 
-  /// Orthonormalizes `next_`, as Q R, and appends Q. R, upper triangular, is what is outside.
+  /// Decomposes `next_` as Q R, appends Q, and keeps R, an upper triangle.
   void append_next() {
     outside_.zeros(block_, block_);
     const T largest = arma::abs(next_).max();
@@ -120,7 +122,7 @@ class KrylovBasis {
       const T before = length(q);
       for (int time = 0; time < 2; ++time) subtract(used_, c, q, outside_.colptr(c));
       T after = length(q);
-      if (after < T(0.1) * before) {  // what rounding left of the other vectors has grown
+      if (after < T(0.1) * before) {  // the division magnifies rounding errors along the basis
         subtract(0, used_ + c, q, nullptr);
         after = length(q);
       }
@@ -155,8 +157,9 @@ class KrylovBasis {
   T length(const T* q) const { return std::sqrt(kernels::dot(q, q, V_.n_rows)); }
 
   uword block_, used_ = 0;
-  arma::Mat<T> V_, H_;           // the newest block of V follows the `used_` vectors
-  arma::Mat<T> next_, outside_;  // the products of a block, and R of their part outside
+  arma::Mat<T> V_, H_;  // V holds the `used_` vectors, then the newest block
+  arma::Mat<T> next_,
+      outside_;  // the products of a block; R of their part outside the basis
   Random random_;
   Parallel parallel_;
 };
@@ -173,15 +176,15 @@ std::optional<SymmetricEigen<T>> lanczos(uword n, uword count, const Multiply& m
   const uword block = std::max<uword>(8, count + count / 8 + 2), most = 10 * block;
   if (count == 0 || most + block > n) return {};
   detail::KrylovBasis<T> basis(n, block, most, options.seed, parallel);
-  uword next_look = 3 * block;
+  uword next_look = 4 * block;
   for (uword product = 0; product < options.most_products; ++product) {
     basis.grow(multiply);
     if (basis.used() < next_look && !basis.is_full()) continue;
     const auto ritz = basis.ritz();
     if (basis.residual(ritz.vectors, count) <= options.tol * double(std::abs(ritz.values[0])))
       return SymmetricEigen<T>{ritz.values.head(count), basis.combined(ritz.vectors, count)};
-    if (basis.is_full()) basis.restart(ritz, 2 * block);
-    next_look = basis.used() + std::max(block, basis.used() / 4);
+    if (basis.is_full()) basis.restart(ritz);
+    next_look = basis.used() + std::max(block, basis.used() / 3);
   }
   return {};
 }

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <numeric>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -26,14 +26,14 @@ struct ConsensusConstants {
   uword n_runs = 12;                         // of each stream; the better half is joined
   uword passes = 10;                         // of each run of that half
   uword first_passes = 3;                    // of each run, before the worse half is dropped
-  uword n_candidates = 3;                    // per cluster, from which a run selects its start
+  uword n_candidates = 30;                   // per cluster; a run selects from a third of them
   double n_narrow = 2.0 / 3;                 // share of the span for the narrow shape interaction
   std::vector<double> exponents = {4, 6, 8};  // of the cosines
   double cost = 0.003;       // a mean residual this much above the least counts 1/e
   double agreement = 2;      // power of the agreement of two representations
   double power = 4;          // of the votes
   double negligible = 0.01;  // votes below this share of the largest do not count
-  double hopeless = 1e-4;    // those with less than this at first sight are left out
+  double hopeless = 1e-4;    // if no stream has more votes after its first passes, all end there
 };
 
 /// The labels that the representations agree on.
@@ -151,68 +151,49 @@ inline Factored joined(const std::vector<Representation>& found, const arma::vec
   return stacked(parts);
 }
 
-/// All representations of some samples. They begin with a cheap look: a few passes, or one cut.
-/// Those that have no chance by these labels are left out: on faces all streams.
-class Contest {
- public:
-  Contest(const AllCoordinates& all, const ClusterPlan& plan,
-              const ConsensusConstants& constants, const Parallel& parallel)
-      : all_(all), plan_(plan), constants_(constants), parallel_(parallel) {
-    const RaceOptions race{constants.n_runs, constants.passes, constants.first_passes};
-    for (const auto& each : all.streams)
-      streams_.emplace_back(each.name, each.points, plan, race, constants.n_candidates, parallel);
-    for (const auto& each : all.spans)
-      cuts_.emplace_back(each.name, each.points, plan, constants.exponents);
-  }
+/// The shape interaction in each span, several at the same time.
+inline std::vector<Representation> cut_spans(const AllCoordinates& all, const ClusterPlan& plan,
+                                             const ConsensusConstants& constants,
+                                             const Parallel& parallel) {
+  std::vector<Representation> found(all.spans.size());
+  SharedStop stop(parallel);
+  parallel.for_all(found.size(), [] { return 0; }, [&](uword i, int&) {
+    found[i] = interaction_representation(all.spans[i].name, all.spans[i].points, plan,
+                                          constants.exponents, stop.alone());
+  });
+  judge(found, all.streams, plan, parallel);
+  return found;
+}
 
-  std::vector<Representation> find() {
-    const arma::vec votes = votes_at_first_sight();
-    const auto has_chance = [&](uword r) { return votes[r] >= constants_.hopeless; };
-    std::vector<Representation> found;
-    for (uword i = 0; i < streams_.size(); ++i)
-      if (has_chance(i)) found.push_back(streams_[i].finish(parallel_));
-    std::vector<uword> chosen;
-    for (uword i = 0; i < cuts_.size(); ++i)
-      if (has_chance(streams_.size() + i)) chosen.push_back(i);
-    append_cuts(chosen, found, [](InteractionCuts& cuts, const Parallel& alone) {
-      return cuts.finish(alone);
-    });
-    judge(found, all_.streams, plan_, parallel_);
-    return found;
-  }
+/// Whether the streams have a chance beside the other representations, by the labels of the best
+/// run of each after its first passes. On faces they have none.
+inline bool have_chance(std::vector<StreamVoters>& streams, std::vector<Representation> others,
+                        const AllCoordinates& all, const ClusterPlan& plan,
+                        const ConsensusConstants& constants, const Parallel& parallel) {
+  std::vector<Representation> looks;
+  for (auto& each : streams) looks.push_back(each.look(parallel));
+  judge(looks, all.streams, plan, parallel);
+  std::move(others.begin(), others.end(), std::back_inserter(looks));
+  return votes_of(agreements(looks), looks, constants).head(streams.size()).max() >=
+         constants.hopeless;
+}
 
- private:
-  arma::vec votes_at_first_sight() {
-    std::vector<Representation> looks;
-    for (auto& each : streams_) looks.push_back(each.look(parallel_));
-    std::vector<uword> all(cuts_.size());
-    std::iota(all.begin(), all.end(), uword(0));
-    append_cuts(all, looks, [](InteractionCuts& cuts, const Parallel& alone) {
-      return cuts.look(alone);
-    });
-    judge(looks, all_.streams, plan_, parallel_);
-    return votes_of(agreements(looks), looks, constants_);
-  }
-
-  /// Several cuts at the same time, each on one thread.
-  template <class Make>
-  void append_cuts(const std::vector<uword>& which, std::vector<Representation>& found,
-                   const Make& make) {
-    const uword first = found.size();
-    found.resize(first + which.size());
-    SharedStop stop(parallel_);
-    parallel_.for_all(which.size(), [] { return 0; }, [&](uword i, int&) {
-      found[first + i] = make(cuts_[which[i]], stop.alone());
-    });
-  }
-
-  const AllCoordinates& all_;
-  const ClusterPlan& plan_;
-  const ConsensusConstants& constants_;
-  const Parallel& parallel_;
-  std::vector<StreamVoters> streams_;
-  std::vector<InteractionCuts> cuts_;
-};
+/// All representations: streams, and shape interaction.
+inline std::vector<Representation> represent(const AllCoordinates& all, const ClusterPlan& plan,
+                                             const ConsensusConstants& constants,
+                                             const Parallel& parallel) {
+  const std::vector<Representation> spans = cut_spans(all, plan, constants, parallel);
+  const RaceOptions race{constants.n_runs, constants.passes, constants.first_passes};
+  std::vector<StreamVoters> streams;
+  for (const auto& each : all.streams)
+    streams.emplace_back(each.name, each.points, plan, race, constants.n_candidates, parallel);
+  std::vector<Representation> found;
+  if (have_chance(streams, spans, all, plan, constants, parallel))
+    for (auto& each : streams) found.push_back(each.finish(parallel));
+  judge(found, all.streams, plan, parallel);
+  found.insert(found.end(), spans.begin(), spans.end());
+  return found;
+}
 
 }  // namespace detail
 
@@ -227,8 +208,7 @@ inline std::optional<Consensus> find_consensus(const arma::mat& X,
   const auto all = detail::all_coordinates(X, plan, constants, parallel);
   if (!all) return {};
   Consensus consensus;
-  auto& found = consensus.representations =
-      detail::Contest(*all, plan, constants, parallel).find();
+  auto& found = consensus.representations = detail::represent(*all, plan, constants, parallel);
   const arma::mat M = detail::agreements(found);
   consensus.weights = detail::votes_of(M, found, constants);
   for (double& weight : consensus.weights)

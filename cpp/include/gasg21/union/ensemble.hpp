@@ -1,87 +1,87 @@
-// Several runs on the data itself, joined into one: samples that most runs put together belong
+// An explicit ensemble: several runs joined into one. Samples that most runs put together belong
 // together.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <utility>
 #include <vector>
 
-#include "gasg21/data/dense_samples.hpp"
-#include "gasg21/data/views.hpp"
-#include "gasg21/fit/assign.hpp"
-#include "gasg21/fit/subspace_bank.hpp"
-#include "gasg21/recovery/sampling.hpp"
+#include "gasg21/recovery/report.hpp"
+#include "gasg21/seeding/seed_samples.hpp"
 #include "gasg21/support/config.hpp"
 #include "gasg21/support/parallel.hpp"
+#include "gasg21/support/random.hpp"
 #include "gasg21/union/co_association.hpp"
-#include "gasg21/union/near_subspaces.hpp"
-#include "gasg21/union/one_run.hpp"
-#include "gasg21/union/representations.hpp"
 #include "gasg21/union/spectral.hpp"
 #include "gasg21/union/voters.hpp"
 
 namespace gasg21 {
 
-/// The best of the runs, and the members of each cluster that they agree on; no members if too few
-/// samples lie near the subspaces.
+/// Runs joined by their co-associations.
 template <class T>
 struct JoinedRuns {
-  std::vector<arma::Mat<T>> bases;
-  std::vector<arma::mat> members;
-  Counters counters;
+  std::vector<arma::Mat<T>> best;  // the subspaces of the best run
+  arma::uvec joined;               // the samples that were joined, at most 5000; may be empty
+  arma::uvec labels;               // of these
 };
 
 namespace detail {
 
-/// Some of the samples that lie near the subspaces and could be fitted.
-template <class T, class Data>
-std::vector<uword> joined_columns(const std::vector<arma::Mat<T>>& bases, const Data& data,
-                                  std::uint64_t seed, const Parallel& parallel) {
-  constexpr uword at_most = 5000;
-  const Assignment<T> assigned = assign(SubspaceBank<T>(bases), data, parallel);
-  const std::vector<bool> near = near_own(bases, assigned, data);
-  std::vector<uword> good, some;
-  for (uword j = 0; j < data.n_cols; ++j)
-    if (near[j]) good.push_back(j);
-  for (const uword i : random_columns(good.size(), at_most, seed)) some.push_back(good[i]);
-  return some;
+inline constexpr uword most_joined = 5000;
+inline constexpr uword starts_of_join = 15;  // of k-means
+
+/// Draws some of the samples that are near to the best run and determined.
+inline arma::uvec some_to_join(const std::vector<bool>& near, const arma::fmat& residuals,
+                               std::uint64_t seed) {
+  std::vector<uword> good;
+  for (uword j = 0; j < near.size(); ++j)
+    if (near[j] && residuals.col(j).is_finite()) good.push_back(j);
+  Random random(seed);
+  const arma::uvec all(good);
+  return all.empty() ? all : arma::uvec(all(some_columns(all.n_elem, most_joined, random)));
 }
 
 }  // namespace detail
 
-/// Runs of the paper's stream from different seeds; the better half is joined by co-association and
-/// spectral clustering. Throws Stopped if it was stopped.
-template <class T, class Data>
-JoinedRuns<T> join_runs(const Data& data, const std::vector<uword>& dimensions,
-                        const UnionRunOptions& options, uword n_runs, const Parallel& parallel) {
-  constexpr uword starts_of_k_means = 15;
-  RaceOptions race;
-  race.n_runs = n_runs;
-  auto runs = start_voters<PaperStream<T>>(data, dimensions, AdaptiveStep::paper(), NoScaling{},
-                                           options, race, parallel);
-  runs.finish(data, parallel);
-  JoinedRuns<T> joined{runs.stream(0).bases(), {}, runs.stream(0).counters()};
-  const std::vector<uword> columns =
-      detail::joined_columns(joined.bases, data, options.seed, parallel);
-  if (columns.size() <= 2 * dimensions.size()) return joined;
-  const SubsetView<Data> some(data, columns);
-  CoAssociation together;
-  std::vector<double> costs;
+/// Runs a plan several times on the data itself, which may have gaps, and joins the better half.
+/// `is_near(bases)` returns which samples lie near one of the subspaces; the others are not joined.
+/// Each cluster of the result is to be fitted anew.
+template <class Stream, class Data, class Rule, class Metric, class IsNear>
+JoinedRuns<typename Stream::value_type> join_runs(const Data& data,
+                                                  const std::vector<uword>& dimensions,
+                                                  const Rule& rule, const Metric& metric,
+                                                  const UnionRunOptions& plan, uword n_runs,
+                                                  const IsNear& is_near,
+                                                  const Parallel& parallel) {
+  RaceOptions options;
+  options.n_runs = n_runs;
+  options.passes = std::min(options.passes, plan.max_passes);
+  auto race = start_voters<Stream>(data, dimensions, rule, metric, plan, options, parallel);
+  race.finish(data, parallel);
   std::vector<arma::fmat> residuals;
-  for (uword i = 0; i < runs.size(); ++i) {
-    residuals.push_back(residuals_to(runs.stream(i).bases(), some, parallel));
-    costs.push_back(arma::accu(arma::vec(nearest_residuals(residuals.back()))));
+  std::vector<double> costs;
+  for (uword i = 0; i < race.size(); ++i) {
+    residuals.push_back(residuals_to(race.stream(i).bases(), data, parallel));
+    double cost = 0;
+    for (const double r : nearest_residuals(residuals.back()))
+      if (!std::isnan(r)) cost += r;
+    costs.push_back(cost);
   }
+  const uword best = uword(std::min_element(costs.begin(), costs.end()) - costs.begin());
+  JoinedRuns<typename Stream::value_type> result{race.stream(best).bases(), {}, {}};
+  const arma::uvec some =
+      detail::some_to_join(is_near(result.best), residuals[best], plan.seed);
+  if (some.n_elem <= 2 * dimensions.size()) return result;
   const std::vector<double> weights = run_weights(costs);
-  for (uword i = 0; i < runs.size(); ++i) together.add(residuals[i], weights[i]);
-  const arma::uvec labels = spectral_labels(together.affinity(), dimensions.size(), options.seed,
-                                            starts_of_k_means, parallel);
-  for (const arma::uvec& own : members_of(labels, dimensions.size())) {
-    std::vector<uword> members;
-    for (const uword i : own) members.push_back(columns[i]);
-    joined.members.push_back(dense_samples(data, members));
-  }
-  return joined;
+  CoAssociation together;
+  for (uword i = 0; i < residuals.size(); ++i)
+    together.add(arma::fmat(residuals[i].cols(some)), weights[i]);
+  result.joined = some;
+  result.labels = spectral_labels(together.affinity(), dimensions.size(), plan.seed,
+                                  detail::starts_of_join, parallel);
+  return result;
 }
 
 }  // namespace gasg21

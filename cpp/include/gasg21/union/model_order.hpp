@@ -68,17 +68,6 @@ inline bool is_sure(double agreement, double gain, uword n_clusters) {
   return agreement >= sure && (gain >= least_gain || n_clusters == 2);
 }
 
-/// The samples in the span of all clusters, complete.
-inline arma::mat inside_of(const arma::mat& X, const Screening& screening,
-                           const Parallel& parallel) {
-  const std::vector<bool> kept = screening.keeps(X, parallel);
-  const arma::mat complete = screening.complete(X, parallel);
-  std::vector<uword> columns;
-  for (uword j = 0; j < X.n_cols; ++j)
-    if (kept[j] && complete.col(j).is_finite()) columns.push_back(j);
-  return complete.cols(arma::conv_to<arma::uvec>::from(columns));
-}
-
 /// What the samples leave over in a subspace, at unit length; without samples that lie on it.
 inline arma::mat left_over_directions(const arma::mat& X, const arma::mat& U,
                                       const Parallel& parallel) {
@@ -123,14 +112,14 @@ inline void ask_representations(const arma::mat& X, uword d, std::uint64_t seed,
   constexpr uword asked = 4, asked_at_most = 9;  // more than four only while they are sure
   constexpr uword samples_per_dimension = 4;
   const Screening one = fit_screening(X, {d}, seed, parallel);
-  const arma::mat inside = inside_of(X, one, parallel);
-  if (inside.empty() || !is_structured(inside, one.overall.basis, parallel)) return;
-  double before = left_over(inside, arma::uvec(inside.n_cols, arma::fill::zeros), {d}, parallel);
+  const arma::mat in_one = inside(X, one, parallel);
+  if (in_one.empty() || !is_structured(in_one, one.overall.basis, parallel)) return;
+  double before = left_over(in_one, arma::uvec(in_one.n_cols, arma::fill::zeros), {d}, parallel);
   bool was_sure = true;
   for (uword K = 2; K < 2 + asked_at_most; ++K) {
     const std::vector<uword> dimensions(K, d);
     if (!Screening::applies(dimensions, X.n_rows)) return;
-    const arma::mat complete = inside_of(X, fit_screening(X, dimensions, seed, parallel), parallel);
+    const arma::mat complete = inside(X, fit_screening(X, dimensions, seed, parallel), parallel);
     if (complete.n_cols < samples_per_dimension * d * K) return;
     const auto consensus = find_consensus(rotated(complete), dimensions, seed, parallel);
     if (!consensus) return;

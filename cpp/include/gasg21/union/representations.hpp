@@ -90,9 +90,7 @@ class StreamVoters {
       : name_(std::move(name)),
         points_(points),
         plan_(plan),
-        race_(start_voters<PaperStream<float>>(points_, plan.dimensions, AdaptiveStep::paper(),
-                                               NoScaling{}, options(plan, candidates_per_cluster),
-                                               race, parallel)) {}
+        race_(started(points_, plan, race, candidates_per_cluster, parallel)) {}
 
   /// The labels of the best run, as a representation without affinity.
   Representation look(const Parallel& parallel) {
@@ -122,13 +120,26 @@ class StreamVoters {
   }
 
  private:
-  static UnionRunOptions options(const ClusterPlan& plan, uword candidates_per_cluster) {
-    UnionRunOptions run;
-    run.seeding = Seeding::farthest;
-    run.n_candidates = candidates_per_cluster * plan.dimensions.size();
-    run.n_neighbors = 2 * *std::max_element(plan.dimensions.begin(), plan.dimensions.end()) + 2;
-    run.seed = plan.seed;
-    return run;
+  using Stream = PaperStream<float>;
+
+  static Race<Stream> started(const DenseView<float>& data, const ClusterPlan& plan,
+                              const RaceOptions& options, uword candidates_per_cluster,
+                              const Parallel& parallel) {
+    const uword largest = *std::max_element(plan.dimensions.begin(), plan.dimensions.end());
+    const CandidatePool<float> pool(
+        data, {plan.dimensions, candidates_per_cluster * plan.dimensions.size(), 2 * largest + 2},
+        plan.seed, parallel);
+    const std::vector<std::uint64_t> seeds = seeds_of(plan.seed, options.n_runs);
+    const auto begin = [&](uword i, SharedStop& stop) {
+      UnionRunOptions run;
+      run.seed = seeds[i];
+      UnionRun<Stream> one(plan.dimensions, AdaptiveStep::paper(), AdaptiveStep::paper(),
+                                 NoScaling{}, run);
+      detail::StopObserver observer{stop};
+      one.start(data, pool.select(plan.dimensions, seeds[i]), observer);
+      return std::move(one.stream());
+    };
+    return Race<Stream>(data, options, begin, parallel);
   }
 
   std::vector<arma::fmat> all_residuals(const Parallel& parallel) {
@@ -146,7 +157,7 @@ class StreamVoters {
   std::string name_;
   DenseView<float> points_;
   ClusterPlan plan_;
-  Race<PaperStream<float>> race_;
+  Race<Stream> race_;
 };
 
 /// The cut of the shape interaction of unit-length points.
@@ -156,44 +167,24 @@ inline arma::uvec cut_cosines(const arma::fmat& points, double exponent, const C
                          plan.seed, detail::starts_of_cut, parallel);
 }
 
-/// Cuts of the shape interaction of unit-length points with several exponents. It borrows the
-/// points.
-class InteractionCuts {
- public:
-  InteractionCuts(std::string name, const arma::fmat& points, const ClusterPlan& plan,
-                  const std::vector<double>& exponents)
-      : name_(std::move(name)), points_(points), plan_(plan), exponents_(exponents) {}
-
-  /// The cut with the first exponent, as a representation without affinity.
-  Representation look(const Parallel& parallel) {
-    cuts_ = {cut_cosines(points_, exponents_.front(), plan_, parallel)};
-    return {name_, {}, cuts_[0], 1, {}};
-  }
-
-  /// All cuts joined. If those with the first and the last exponent are the same, so are those
-  /// between.  Pre: `look`.
-  Representation finish(const Parallel& parallel) {
-    const auto add = [&](uword i) {
-      cuts_.push_back(cut_cosines(points_, exponents_[i], plan_, parallel));
-    };
-    if (exponents_.size() > 1) add(exponents_.size() - 1);
-    if (agreement_of(cuts_.front(), cuts_.back()) < 1)
-      for (uword i = 1; i + 1 < exponents_.size(); ++i) add(i);
-    std::vector<arma::mat> parts;
-    for (const auto& cut : cuts_) parts.push_back(detail::indicators(cut));
-    Representation found{name_, stacked(parts), cuts_[detail::medoid_of(cuts_)],
-                         detail::mean_agreement(cuts_), {}};
-    detail::scale_degrees(found.affinity);
-    return found;
-  }
-
- private:
-  std::string name_;
-  const arma::fmat& points_;
-  ClusterPlan plan_;
-  std::vector<double> exponents_;
-  std::vector<arma::uvec> cuts_;
-};
+/// Cuts of the shape interaction with several exponents, joined. If the cuts with the first and the
+/// last exponent are the same, so are those between.
+inline Representation interaction_representation(std::string name, const arma::fmat& points,
+                                                 const ClusterPlan& plan,
+                                                 const std::vector<double>& exponents,
+                                                 const Parallel& parallel) {
+  std::vector<arma::uvec> cuts{cut_cosines(points, exponents.front(), plan, parallel),
+                               cut_cosines(points, exponents.back(), plan, parallel)};
+  if (agreement_of(cuts[0], cuts[1]) < 1)
+    for (uword i = 1; i + 1 < exponents.size(); ++i)
+      cuts.push_back(cut_cosines(points, exponents[i], plan, parallel));
+  std::vector<arma::mat> parts;
+  for (const auto& cut : cuts) parts.push_back(detail::indicators(cut));
+  Representation found{std::move(name), stacked(parts), cuts[detail::medoid_of(cuts)],
+                       detail::mean_agreement(cuts), {}};
+  detail::scale_degrees(found.affinity);
+  return found;
+}
 
 /// The members of each cluster.
 inline std::vector<arma::uvec> members_of(const arma::uvec& labels, uword K) {

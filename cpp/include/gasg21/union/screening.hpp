@@ -64,6 +64,17 @@ inline Screening fit_screening(const arma::mat& X, const std::vector<uword>& dim
            near_bound(double(n), d)}};
 }
 
+/// The samples near the span of all clusters, complete, without those that are not determined.
+inline arma::mat inside(const arma::mat& X, const Screening& screening,
+                        const Parallel& parallel = Parallel()) {
+  const std::vector<bool> kept = screening.keeps(X, parallel);
+  const arma::mat complete = screening.complete(X, parallel);
+  std::vector<uword> columns;
+  for (uword j = 0; j < X.n_cols; ++j)
+    if (kept[j] && complete.col(j).is_finite()) columns.push_back(j);
+  return complete.cols(arma::conv_to<arma::uvec>::from(columns));
+}
+
 namespace detail {
 
 /// The numbers of the `count` entries with the largest absolute values, but for entry `self`.

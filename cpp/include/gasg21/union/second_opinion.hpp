@@ -20,6 +20,7 @@
 #include "gasg21/union/options.hpp"
 #include "gasg21/union/participants.hpp"
 #include "gasg21/union/principal_coordinates.hpp"
+#include "gasg21/union/quick_labels.hpp"
 #include "gasg21/union/refit.hpp"
 #include "gasg21/union/representations.hpp"
 #include "gasg21/union/screening.hpp"
@@ -41,16 +42,6 @@ struct SecondOpinion {
 };
 
 namespace detail {
-
-/// The labels of the shape interaction of unit samples in the span of all clusters, or in a narrower
-/// one.
-inline arma::uvec quick_labels(const PrincipalCoordinates& of_unit, bool narrow,
-                               const ClusterPlan& plan, const ConsensusConstants& constants,
-                               const Parallel& parallel) {
-  const uword count = narrow ? narrow_span(of_unit, constants.n_narrow) : of_unit.n_span();
-  return cut_cosines(of_unit.whitened<float>(count, 0), constants.exponents.front(), plan,
-                     parallel);
-}
 
 /// Compares a run with other labels, on some samples.
 class Comparison {
@@ -135,7 +126,6 @@ SecondOpinion ask_second_opinion(const std::vector<arma::Mat<T>>& found, const D
   constexpr double agreed = 0.97;
   constexpr uword fewest = 4;  // samples per dimension of all clusters
   const std::vector<uword> dimensions = dimensions_of(found);
-  const ClusterPlan plan{dimensions, options.seed};
   const arma::mat X = dense_samples(data, columns);
   std::vector<arma::mat> bases;
   for (const auto& U : found) bases.push_back(arma::conv_to<arma::mat>::from(U));
@@ -147,17 +137,13 @@ SecondOpinion ask_second_opinion(const std::vector<arma::Mat<T>>& found, const D
   if (some.size() < fewest * total_of(dimensions)) return opinion;
 
   detail::Turned turned(rotated(some.X), dimensions, parallel);
-  const uword least_rank = *std::max_element(dimensions.begin(), dimensions.end()) + 1;
   opinion.agreement = 0;
-  if (turned.of_unit.rank() > least_rank) {
-    const detail::Comparison run(bases, X.cols(arma::conv_to<arma::uvec>::from(some.columns)),
-                                 parallel);
-    for (const bool narrow : {false, true}) {
-      const arma::uvec labels =
-          detail::quick_labels(turned.of_unit, narrow, plan, options.consensus, parallel);
-      opinion.agreement = std::max(*opinion.agreement, run.with(labels));
-      if (*opinion.agreement >= agreed) return opinion;
-    }
+  const detail::Comparison run(bases, X.cols(arma::conv_to<arma::uvec>::from(some.columns)),
+                               parallel);
+  QuickLabels quick(turned.of_unit, dimensions, options.seed, parallel, options.consensus);
+  while (const auto labels = quick.next()) {
+    opinion.agreement = std::max(*opinion.agreement, run.with(*labels));
+    if (*opinion.agreement >= agreed) return opinion;
   }
   if (!may_whiten(X, dimensions)) return opinion;
   if (options.screen != Choice::no) detail::drop_strangers(some, turned, dimensions, parallel);

@@ -20,9 +20,9 @@
 #include "gasg21/union/model_order.hpp"
 #include "gasg21/union/one_run.hpp"
 #include "gasg21/union/options.hpp"
+#include "gasg21/union/quick_labels.hpp"
 #include "gasg21/union/refit.hpp"
 #include "gasg21/union/second_opinion.hpp"
-#include "gasg21/union/spectral_start.hpp"
 #include "gasg21/union/union.hpp"
 #include "gasg21/union/whitening.hpp"
 
@@ -331,8 +331,11 @@ class UnionFit {
   template <class Observer>
   Bases start_of(const Prepared& good, Observer& observer) {
     if (options_.start != UnionStart::spectral || dimensions_.size() == 1) return {};
-    return converted(spectral_start(dense_samples(good.view, examined_columns(good.view.n_cols)),
-                                    dimensions_, options_, parallel(observer)));
+    const Parallel threads = parallel(observer);
+    arma::mat X = dense_samples(good.view, examined_columns(good.view.n_cols));
+    if (X.has_nan() || options_.screens(dimensions_, X.n_rows))
+      X = inside(X, fit_screening(X, dimensions_, options_.seed, threads), threads);
+    return converted(spectral_start(X, dimensions_, options_.seed, threads));
   }
 
   /// Several runs joined by what they agree on, and each cluster fitted by itself.
@@ -340,17 +343,24 @@ class UnionFit {
   UnionFound<Stream> join(const Prepared& good, Observer& observer) {
     const Parallel threads = parallel(observer);
     observer.stage("join the runs");
-    const JoinedRuns<T> joined =
-        join_runs<T>(good.view, dimensions_, run_options(), options_.n_ensemble, threads);
+    const auto is_near = [&](const Bases& bases) {
+      return near_own(bases, assign(SubspaceBank<T>(bases), good.view, threads), good.view);
+    };
+    const JoinedRuns<T> joined = join_runs<PaperStream<T>>(
+        good.view, dimensions_, AdaptiveStep::paper(), NoScaling{}, run_options(),
+        options_.n_ensemble, is_near, threads);
     Run run = make_run();
-    run.start(good.view, joined.bases, observer);
+    run.start(good.view, joined.best, observer);
     UnionFound<Stream> found(run);
     found.coordinates = good.coordinates;
-    found.counters = joined.counters;
     found.status = Status::undetermined;
-    if (joined.members.empty()) return found;
+    if (joined.joined.empty()) return found;
+    std::vector<arma::mat> members;
+    for (const arma::uvec& own : members_of(joined.labels, dimensions_.size()))
+      members.push_back(dense_samples(
+          good.view, arma::conv_to<std::vector<uword>>::from(joined.joined.elem(own))));
     Refitted<T> refitted{found.bases, found.estimated_angles};
-    refit(refitted, joined.members, {options_.tol, options_.seed}, threads);
+    refit(refitted, members, {options_.tol, options_.seed}, threads);
     found.bases = std::move(refitted.bases);
     found.estimated_angles = refitted.estimated_angles;
     found.status = status_of_refit<T>(Status::noise_floor, found.estimated_angles, options_.tol);

@@ -11,14 +11,18 @@
 #include <vector>
 
 #include "gasg21/k_subspaces.hpp"
+#include "gasg21/loss.hpp"
 #include "gasg21/metric.hpp"
-#include "gasg21/union/one_run.hpp"
 #include "gasg21/recovery/stream.hpp"
+#include "gasg21/seeding/candidates.hpp"
+#include "gasg21/seeding/seed_samples.hpp"
+#include "gasg21/seeding/selection.hpp"
 #include "gasg21/step_size.hpp"
 #include "gasg21/support/config.hpp"
 #include "gasg21/support/parallel.hpp"
 #include "gasg21/support/random.hpp"
 #include "gasg21/support/shared_stop.hpp"
+#include "gasg21/union/one_run.hpp"
 
 namespace gasg21 {
 
@@ -121,6 +125,41 @@ inline std::vector<std::uint64_t> seeds_of(std::uint64_t seed, uword count) {
   for (auto& each : seeds) each = random.next();
   return seeds;
 }
+
+/// Candidates for the starts of several runs, by farthest insertion. They are made and measured
+/// once; each run selects its start from a random third of them.
+template <class T>
+class CandidatePool {
+ public:
+  template <class Data>
+  CandidatePool(const Data& data, const SeedingOptions& options, std::uint64_t seed,
+                const Parallel& parallel) {
+    Random random(seed);
+    const SeedSamples<T> samples(data, arma::regspace<arma::uvec>(0, data.n_cols - 1));
+    all_ = farthest_candidates(samples, options, random, parallel);
+    all_.measure(samples, parallel);
+    per_seed_ = detail::distinct(options.dimensions).size();
+  }
+
+  /// The bases that a run with this seed starts from.
+  std::vector<arma::Mat<T>> select(const std::vector<uword>& dimensions, std::uint64_t seed) const {
+    constexpr uword share = 3;
+    const uword n_seeds = all_.bases.size() / per_seed_;
+    const uword count = std::min(n_seeds, std::max<uword>(dimensions.size(), n_seeds / share));
+    const arma::uvec order = Random(seed).permutation(n_seeds);
+    Candidates<T> some;
+    for (uword i = 0; i < count; ++i)
+      for (uword q = order[i] * per_seed_; q < (order[i] + 1) * per_seed_; ++q)
+        some.add(all_.bases[q], all_.residuals[q]);
+    std::vector<arma::Mat<T>> bases;
+    for (const uword q : greedy_select(some, dimensions, Parallel())) bases.push_back(some.bases[q]);
+    return bases;
+  }
+
+ private:
+  Candidates<T> all_;
+  uword per_seed_ = 1;
+};
 
 /// Runs of one plan from different seeds, of which the worse half is dropped. The runs are not
 /// polished, which would make them alike: several voters need differences. Each run uses one

@@ -118,29 +118,24 @@ struct DenseTable {
     }
   }
 
-  /// The products of R vectors X with all Y.
-  template <uword R>
-  static GASG21_INLINE void thin_rows_of(const T* X, uword next, const Vectors<T>& Y, T factor,
-                                         T* out, uword stride) {
-    uword c = 0;
-    for (; c + thin_columns <= Y.count; c += thin_columns)
-      thin_tile<R, thin_columns>(X, next, Y.memory + c * Y.next, Y.next, Y.depth, factor,
-                                 out + c * stride, stride);
-    for (; c + 2 <= Y.count; c += 2)
-      thin_tile<R, 2>(X, next, Y.memory + c * Y.next, Y.next, Y.depth, factor, out + c * stride,
-                      stride);
-    if (c < Y.count)
-      thin_tile<R, 1>(X, next, Y.memory + c * Y.next, Y.next, Y.depth, factor, out + c * stride,
-                      stride);
-  }
-
-  static void multiply_thin(const Vectors<T>& X, const Vectors<T>& Y, T factor, T* C,
+  static void multiply_thin(const Vectors<T>& X, const Vectors<T>& Y, T factor, T* out,
                             uword stride) {
     uword i = 0;
-    for (; i + thin_rows <= X.count; i += thin_rows)
-      thin_rows_of<thin_rows>(X.memory + i * X.next, X.next, Y, factor, C + i, stride);
+    for (; i + thin_rows <= X.count; i += thin_rows) {
+      const auto tile = [&](auto columns, uword c) {
+        thin_tile<thin_rows, columns()>(X.memory + i * X.next, X.next, Y.memory + c * Y.next,
+                                        Y.next, X.depth, factor, out + c * stride + i, stride);
+      };
+      uword c = 0;
+      for (; c + thin_columns <= Y.count; c += thin_columns)
+        tile(std::integral_constant<uword, thin_columns>(), c);
+      for (; c + 2 <= Y.count; c += 2) tile(std::integral_constant<uword, 2>(), c);
+      if (c < Y.count) tile(std::integral_constant<uword, 1>(), c);
+    }
     for (; i < X.count; ++i)
-      thin_rows_of<1>(X.memory + i * X.next, X.next, Y, factor, C + i, stride);
+      for (uword c = 0; c < Y.count; ++c)
+        thin_tile<1, 1>(X.memory + i * X.next, X.next, Y.memory + c * Y.next, Y.next, X.depth,
+                        factor, out + c * stride + i, stride);
   }
 
   /// The products of K columns with x. The order of each sum does not depend on K.
