@@ -37,8 +37,7 @@ double error_of(const arma::Mat<T>& A, const gasg21::SymmetricEigen<T>& eigen) {
 }
 
 template <class T>
-void check_leading(const arma::vec& values, uword count, Random& random,
-                   uword most_products = 60) {
+void check_leading(const arma::vec& values, uword count, Random& random, uword most_products = 60) {
   const auto A = with_spectrum<T>(values, random);
   LanczosOptions options;
   options.tol = 30 * double(eps<T>);

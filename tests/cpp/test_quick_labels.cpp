@@ -6,13 +6,16 @@
 #include "union_samples.hpp"
 
 using gasg21::Parallel;
+using gasg21::PrincipalCoordinates;
 using gasg21::QuickLabels;
 using support::uword;
 
 TEST_CASE("two labellings are right, without noise as with it; then there are no more") {
   for (const double noise : {0.0, 1e-2}) {
     const auto made = support::union_samples({60, 5, 3, 40, noise, 1});
-    QuickLabels quick(made.X, std::vector<uword>(5, 3), 1, Parallel());
+    const std::vector<uword> dimensions(5, 3);
+    const PrincipalCoordinates of_unit(gasg21::unit_columns(made.X), dimensions);
+    QuickLabels quick(of_unit, dimensions, 1, Parallel());
     CAPTURE(noise);
     const auto first = quick.next();
     REQUIRE(first);
@@ -26,7 +29,8 @@ TEST_CASE("there are no quick labels if the rank is too low") {
   support::Random random(2);
   const arma::mat X =
       gasg21::random_basis<double>(20, 3, random) * support::gaussian<double>(3, 50, random);
-  CHECK_FALSE(QuickLabels(X, {2, 2}, 1, Parallel()).next());
+  const PrincipalCoordinates of_unit(gasg21::unit_columns(X), {2, 2});
+  CHECK_FALSE(QuickLabels(of_unit, {2, 2}, 1, Parallel()).next());
 }
 
 TEST_CASE("a spectral start is close to the subspaces") {

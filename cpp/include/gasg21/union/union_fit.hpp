@@ -104,7 +104,7 @@ class UnionFit {
   void start(const Bases& given, Observer& observer) {
     begin(observer);
     const Prepared good = prepare(observer);
-    Run run = make_run(good);
+    Run run = make_run();
     run.start(good.view, given.empty() ? start_of(good, observer) : given, observer, true);
     found_ = UnionFound<Stream>(run);
     found_.coordinates = good.coordinates;
