@@ -45,7 +45,8 @@ def test_a_class_has_its_own_parameters_and_those_of_its_bases():
 
 
 def test_the_docstring_describes_them_in_the_order_of_the_signature():
-    below = "size : float\n    How large.\ncount : int\n    Others.\nseed : int or None\n    A seed."
+    below = "size : float, default=1.0\n    How large.\ncount : int, default=5\n    Others."
+    below += "\nseed : int or None, default=None\n    A seed."
     assert inspect.cleandoc(Special.__doc__) == f"A class.\n\nParameters\n----------\n{below}"
 
 

@@ -58,12 +58,14 @@ def with_parameters(cls: Class) -> Class:
     """Give a class the constructor that its declarations describe, and fill ``{parameters}`` in its docstring."""
     declared: dict[str, Parameter] = {}
     types: dict[str, Any] = {}
+    positional: dict[str, Parameter] = {}  # those of the bases first; keywords of the class itself come first
     for base in reversed(cls.__mro__):
         own = {name: value for name, value in vars(base).items() if isinstance(value, Parameter)}
         own = vars(base).get("_parameter_table", own)
         declared = {name: own[name] for name in own if name not in declared} | declared | own
+        positional |= {name: value for name, value in own.items() if not value.kw_only}
         types |= inspect.get_annotations(base)
-    declared = dict(sorted(declared.items(), key=lambda item: item[1].kw_only))
+    declared = positional | {name: value for name, value in declared.items() if name not in positional}
     for name in declared:
         if name in vars(cls):
             delattr(cls, name)
@@ -93,7 +95,9 @@ def _constructor(cls: type, declared: dict[str, Parameter], types: dict[str, Any
 
 
 def _described(declared: dict[str, Parameter]) -> str:
-    return "\n".join(f"{name} : {p.kind}\n{textwrap.indent(p.text, '    ')}" for name, p in declared.items())
+    return "\n".join(
+        f"{name} : {p.kind}, default={p.default!r}\n{textwrap.indent(p.text, '    ')}" for name, p in declared.items()
+    )
 
 
 # ---- checks

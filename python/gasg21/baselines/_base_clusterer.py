@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
 
+from gasg21._data.constructor import parameter, with_parameters
 from gasg21._data.parameters import check_callback, check_integer
 from gasg21._data.samples import Array
 from gasg21._estimators.saving import Savable
@@ -21,28 +22,29 @@ _LARGEST_ENTRY = 1e100  # sums of products of two squares do not overflow
 Self = TypeVar("Self", bound="SubspaceClusterer")
 
 
-class SubspaceClusterer(Savable, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+@with_parameters
+class ClustererParameters:
+    """Parameters of every method that finds clusters. Each checks its own beside the data."""
+
+    n_clusters: int = parameter(default=2, kw_only=False, kind="int", text="Number of subspaces.")
+    random_state: Any = parameter(default=None, kind="int, RandomState, Generator or None", text="Seed of k-means.")
+    verbose: int = parameter(default=0, kind="int", text="1 shows a progress bar, 2 prints a line for each iteration.")
+
+
+class SubspaceClusterer(ClustererParameters, Savable, ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """A method that divides complete samples into n_clusters clusters, one for each subspace.
 
     A subclass implements `_cluster`.
     """
 
+    tol: float  # of those that iterate
+    max_iter: int
     n_features_in_: int
     labels_: Array
     n_iter_: int
     converged_: bool
     status_: str
     history_: list[dict[str, Any]]
-
-    def __init__(
-        self, n_clusters: int, *, affine: bool, tol: float, max_iter: int, random_state: Any, verbose: int
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.affine = affine
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit(self: Self, X: Any, y: None = None, *, callback: PassCallback | None = None) -> Self:
         """Find the cluster of each sample.

@@ -15,7 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from gasg21._data.parameters import check_callback, check_components, check_integer, check_number, null_offset
+from gasg21._data.constructor import check_parameters, integer, number, or_auto, parameter, with_parameters
+from gasg21._data.parameters import check_callback, check_components, null_offset
 from gasg21._data.samples import Array, Samples, check_samples
 from gasg21._estimators.subspace import SubspaceMixin
 from gasg21._support.guarded import drafted
@@ -38,10 +39,34 @@ class Solution:
     scaled_extra: dict[str, Array] = field(default_factory=dict)  # the same, to be multiplied by the scale of X
 
 
-class SubspaceBaseline(SubspaceMixin):
+@with_parameters
+class BaselineParameters:
+    """Parameters of every method that finds one subspace."""
+
+    n_components: int = parameter(
+        default=1, kw_only=False, kind="int", text="Dimension of the subspace, in [1, n_features - 1]."
+    )
+    contamination: str | float = parameter(
+        default="auto",
+        kind='"auto" or float',
+        text="How `predict` finds outliers; see `gasg21.GASG21`. A float must be in (0, 0.99].",
+        check=or_auto(number(0, 0.99, open_low=True)),
+    )
+
+
+@with_parameters
+class IterativeParameters:
+    """Parameters of every method that iterates. A subclass declares `tol` and `max_iter` with its own defaults."""
+
+    tol: float = parameter(default=0.0, kind="float", text="Stop below this change.", check=number(0))
+    max_iter: int = parameter(default=100, kind="int", text="Maximum number of iterations.", check=integer(1))
+    verbose: int = parameter(default=0, kind="int", text="1 shows a progress bar, 2 prints a line for each iteration.")
+
+
+class SubspaceBaseline(BaselineParameters, SubspaceMixin):
     """A method that finds one subspace from complete, dense data.
 
-    A subclass implements `_solve`, and `_check_parameters` if it has parameters of its own.
+    A subclass implements `_solve`.
     """
 
     # `check_samples` reads these two. GASG21 has them as parameters.
@@ -55,10 +80,6 @@ class SubspaceBaseline(SubspaceMixin):
     converged_: bool
     status_: str
     history_: list[dict[str, Any]]
-
-    def __init__(self, n_components: int = 1, *, contamination: str | float = "auto") -> None:
-        self.n_components = n_components
-        self.contamination = contamination
 
     def fit(self: Self, X: Any, y: None = None, mask: Any = None, *, callback: PassCallback | None = None) -> Self:
         """Find the subspace.
@@ -111,9 +132,7 @@ class SubspaceBaseline(SubspaceMixin):
         """Find a d-dimensional subspace of complete float64 samples; the longest sample has length 1."""
 
     def _check_parameters(self) -> None:
-        """Refuse parameters that are out of range."""
-        if not isinstance(self.contamination, str) or self.contamination != "auto":
-            check_number("contamination", self.contamination, 0, 0.99, open_low=True)
+        check_parameters(self)
 
     def _check_complete(self, X: Any, mask: Any, *, reset: bool, dtype: np.dtype[Any] | None = None) -> Samples:
         """Validate X; refuse sparse matrices and missing entries."""
@@ -161,27 +180,8 @@ class SubspaceBaseline(SubspaceMixin):
         return tags
 
 
-class IterativeSubspace(SubspaceBaseline):
+class IterativeSubspace(IterativeParameters, SubspaceBaseline):
     """A method that iterates until a tolerance or a maximum number of iterations is reached."""
-
-    def __init__(
-        self,
-        n_components: int = 1,
-        *,
-        tol: float = 0.0,
-        max_iter: int = 100,
-        contamination: str | float = "auto",
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(n_components, contamination=contamination)
-        self.verbose = verbose
-        self.tol = tol
-        self.max_iter = max_iter
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_number("tol", self.tol, 0)
-        check_integer("max_iter", self.max_iter, 1)
 
     def _convergence_message(self, rank: int) -> str:
         if self.status_ == "rank_deficient":

@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from gasg21._data.parameters import check_choice, check_number, seed_of
+from gasg21._data.constructor import choice, integer, number, parameter, with_parameters
+from gasg21._data.parameters import seed_of
 from gasg21._data.samples import Array
 from gasg21._support.progress import History
 from gasg21.baselines._base_subspace import IterativeSubspace, Solution
 from gasg21.baselines._linear_algebra import largest_angle, principal_directions, unit_rows
 
 
+@with_parameters
 class FMS(IterativeSubspace):
     """Fast median subspace (Lerman and Maunu).
 
@@ -84,30 +86,42 @@ class FMS(IterativeSubspace):
     True
     """
 
-    def __init__(
-        self,
-        n_components: int = 1,
-        *,
-        power: float = 1.0,
-        delta: float = 1e-10,
-        init: str = "pca",
-        tol: float = 1e-9,
-        max_iter: int = 100,
-        contamination: str | float = "auto",
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(n_components, tol=tol, max_iter=max_iter, contamination=contamination, verbose=verbose)
-        self.power = power
-        self.delta = delta
-        self.init = init
-        self.random_state = random_state
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_number("power", self.power, 0, 2, open_low=True)
-        check_number("delta", self.delta, 0, open_low=True)
-        check_choice("init", self.init, ("pca", "random"))
+    power: float = parameter(
+        default=1.0,
+        kind="float",
+        text="""Power of the distances, in (0, 2]. A smaller power tolerates more outliers and worse conditioned
+        inliers, but has more stationary points. 2 gives `SphericalPCA`.""",
+        check=number(0, 2, open_low=True),
+    )
+    delta: float = parameter(
+        default=1e-10,
+        kind="float",
+        text="Lower bound of the inverse weights, divided by `power`. It must be positive.",
+        check=number(0, open_low=True),
+    )
+    init: str = parameter(
+        default="pca",
+        kind='{"pca", "random"}',
+        text="Initial subspace: the spherical PCA of the samples, or a random subspace.",
+        check=choice("pca", "random"),
+    )
+    tol: float = parameter(
+        default=1e-9,
+        kind="float",
+        text="Stop if an iteration rotates the subspace by at most this angle, in radians.",
+        check=number(0),
+    )
+    max_iter: int = parameter(
+        default=100,
+        kind="int",
+        text="Maximum number of iterations. The defaults of `delta`, `tol` and `max_iter` are of the authors.",
+        check=integer(1),
+    )
+    random_state: Any = parameter(
+        default=None,
+        kind="int, RandomState, Generator or None",
+        text='Seed of ``init="random"``.',
+    )
 
     def _solve(self, X: Array, d: int) -> Solution:
         X = unit_rows(X)

@@ -9,6 +9,7 @@ from scipy.linalg import svd
 from scipy.spatial.distance import cdist
 from sklearn.utils.validation import check_is_fitted
 
+from gasg21._data.constructor import parameter, with_parameters
 from gasg21._data.parameters import check_flag, check_integer, check_number, seed_of
 from gasg21._data.samples import Array
 from gasg21._support.progress import History
@@ -18,6 +19,7 @@ from gasg21.exceptions import InvalidInputError
 _BATCH_ENTRIES = 2**21  # entries of the neighborhoods that are processed together: 16 MB
 
 
+@with_parameters
 class LBF(SubspaceClusterer):
     """Clustering by local best-fit flats (Zhang, Szlam, Wang and Lerman).
 
@@ -40,30 +42,7 @@ class LBF(SubspaceClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=2
-        Number of flats.
-    n_components : int, default=1
-        Dimension of the flats. The authors use 3 for motion segmentation.
-    affine : bool, default=True
-        If False, the flats pass through the origin.
-    n_candidates : int or None, default=None
-        Number of candidate flats. None means ``min(70 * n_clusters, n_samples)``.
-    start : int or None, default=None
-        Number of samples in the smallest neighborhood, including its center. None means
-        ``max(2 * n_components, n_components + 1)``.
-    step : int, default=2
-        Number of samples by which a neighborhood grows.
-    refine : int, default=0
-        Maximum number of rounds of K-flats after the selection. A round fits least-squares flats to the clusters and
-        assigns the samples to the nearest flats. This helps with noise and hurts with outliers.
-    tol : float, default=0
-        Stop if a pass over the flats lowers the energy by at most this fraction of it.
-    max_iter : int, default=5
-        Maximum number of passes. A pass tries to replace each flat once.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of the candidates, the start and the order of replacement.
-    verbose : int, default=0
-        1 shows a progress bar, 2 prints a line for each iteration.
+    {parameters}
 
     Attributes
     ----------
@@ -117,31 +96,61 @@ class LBF(SubspaceClusterer):
     components_: Array
     means_: Array
     neighborhood_sizes_: Array
-    energy_: float
 
-    def __init__(
-        self,
-        n_clusters: int = 2,
-        n_components: int = 1,
-        *,
-        affine: bool = True,
-        n_candidates: int | None = None,
-        start: int | None = None,
-        step: int = 2,
-        refine: int = 0,
-        tol: float = 0.0,
-        max_iter: int = 5,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            n_clusters, affine=affine, tol=tol, max_iter=max_iter, random_state=random_state, verbose=verbose
-        )
-        self.n_components = n_components
-        self.n_candidates = n_candidates
-        self.start = start
-        self.step = step
-        self.refine = refine
+    n_clusters: int = parameter(
+        default=2,
+        kw_only=False,
+        kind="int",
+        text="Number of flats.",
+    )
+    n_components: int = parameter(
+        default=1,
+        kw_only=False,
+        kind="int",
+        text="Dimension of the flats. The authors use 3 for motion segmentation.",
+    )
+    affine: bool = parameter(
+        default=True,
+        kind="bool",
+        text="If False, the flats pass through the origin.",
+    )
+    n_candidates: int | None = parameter(
+        default=None,
+        kind="int or None",
+        text="Number of candidate flats. None means ``min(70 * n_clusters, n_samples)``.",
+    )
+    start: int | None = parameter(
+        default=None,
+        kind="int or None",
+        text="""Number of samples in the smallest neighborhood, including its center. None means ``max(2 *
+        n_components, n_components + 1)``.""",
+    )
+    step: int = parameter(
+        default=2,
+        kind="int",
+        text="Number of samples by which a neighborhood grows.",
+    )
+    refine: int = parameter(
+        default=0,
+        kind="int",
+        text="""Maximum number of rounds of K-flats after the selection. A round fits least-squares flats to the
+        clusters and assigns the samples to the nearest flats. This helps with noise and hurts with outliers.""",
+    )
+    tol: float = parameter(
+        default=0.0,
+        kind="float",
+        text="Stop if a pass over the flats lowers the energy by at most this fraction of it.",
+    )
+    max_iter: int = parameter(
+        default=5,
+        kind="int",
+        text="Maximum number of passes. A pass tries to replace each flat once.",
+    )
+    random_state: Any = parameter(
+        default=None,
+        kind="int, RandomState, Generator or None",
+        text="Seed of the candidates, the start and the order of replacement.",
+    )
 
     def _cluster(self, X: Array, n_clusters: int, history: History) -> tuple[Array, int, bool]:
         d, Q, start, step = self._check_parameters(X, n_clusters)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.linalg import svd
 
 from gasg21._algorithms.spectral import spectral_labels
+from gasg21._data.constructor import parameter, with_parameters
 from gasg21._data.parameters import check_flag, check_integer, check_number
 from gasg21._data.samples import Array
 from gasg21._support.progress import History
@@ -19,6 +18,7 @@ _MU_START, _MU_MAX = 1e-6, 1e10  # initial and largest penalty in the authors' c
 _RANK = 1e-4  # the authors' code drops singular values of Z below this fraction of the largest
 
 
+@with_parameters
 class LRR(SubspaceClusterer):
     """Subspace clustering by low-rank representation (Liu, Lin, Yan, Sun, Yu and Ma).
 
@@ -37,29 +37,7 @@ class LRR(SubspaceClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=2
-        Number of subspaces.
-    lam : float, default=4
-        Weight of the errors, relative to the scale of X. With a larger weight fewer samples count as corrupted. 4 is
-        the authors' choice for motion segmentation, with coordinates within about [-1, 1].
-    affine : bool, default=False
-        If True, the subspaces are affine. A constant feature 1 is added to the samples, as the authors do for motion
-        segmentation.
-    power : float, default=4
-        Power of the inner products in the affinity. The authors use 4 in their code and 2 in their paper.
-    growth : float, default=1.1
-        Factor by which the penalty grows in each iteration; it must exceed 1. The authors' 1.1 is fast, but may stop
-        well above the minimum (see `duality_gap_`). A factor nearer to 1 reaches the minimum: 1.01 takes ten times
-        as long.
-    tol : float, default=1e-8
-        Stop if all entries of X - Z X - E and of the split Z - J are below this value, relative to the largest entry
-        of X if that exceeds 1.
-    max_iter : int, default=1000000
-        Maximum number of iterations. A few hundred are usual.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of k-means.
-    verbose : int, default=0
-        1 shows a progress bar, 2 prints a line for each iteration.
+    {parameters}
 
     Attributes
     ----------
@@ -106,30 +84,41 @@ class LRR(SubspaceClusterer):
     0.0
     """
 
-    coefficients_: Array
-    errors_: Array
-    affinity_: Array
-    duality_gap_: float
-
-    def __init__(
-        self,
-        n_clusters: int = 2,
-        *,
-        lam: float = 4.0,
-        affine: bool = False,
-        power: float = 4,
-        growth: float = 1.1,
-        tol: float = 1e-8,
-        max_iter: int = 1_000_000,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            n_clusters, affine=affine, tol=tol, max_iter=max_iter, random_state=random_state, verbose=verbose
-        )
-        self.lam = lam
-        self.power = power
-        self.growth = growth
+    lam: float = parameter(
+        default=4.0,
+        kind="float",
+        text="""Weight of the errors, relative to the scale of X. With a larger weight fewer samples count as
+        corrupted. 4 is the authors' choice for motion segmentation, with coordinates within about [-1, 1].""",
+    )
+    affine: bool = parameter(
+        default=False,
+        kind="bool",
+        text="""If True, the subspaces are affine. A constant feature 1 is added to the samples, as the authors do for
+        motion segmentation.""",
+    )
+    power: float = parameter(
+        default=4,
+        kind="float",
+        text="""Power of the inner products in the affinity. The authors use 4 in their code and 2 in their paper.""",
+    )
+    growth: float = parameter(
+        default=1.1,
+        kind="float",
+        text="""Factor by which the penalty grows in each iteration; it must exceed 1. The authors' 1.1 is fast, but
+        may stop well above the minimum (see `duality_gap_`). A factor nearer to 1 reaches the minimum: 1.01 takes ten
+        times as long.""",
+    )
+    tol: float = parameter(
+        default=1e-8,
+        kind="float",
+        text="""Stop if all entries of X - Z X - E and of the split Z - J are below this value, relative to the largest
+        entry of X if that exceeds 1.""",
+    )
+    max_iter: int = parameter(
+        default=1_000_000,
+        kind="int",
+        text="Maximum number of iterations. A few hundred are usual.",
+    )
 
     def _cluster(self, X: Array, n_clusters: int, history: History) -> tuple[Array, int, bool]:
         lam = check_number("lam", self.lam, 0, open_low=True)

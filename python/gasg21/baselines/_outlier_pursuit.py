@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gasg21._data.constructor import integer, number, parameter, with_parameters
 from gasg21._data.parameters import check_choice, check_number
 from gasg21._data.samples import Array
 from gasg21._support.progress import History
@@ -20,6 +21,14 @@ _PENALTY_PERIOD = 10  # iterations between two changes of the penalty
 _RESIDUAL_RATIO = 3.0  # the penalty changes if the primal and dual residuals differ by more than this factor
 
 
+def _check_regularization(name: str, value: Any) -> None:
+    if isinstance(value, str):
+        check_choice(name, value, ("published", "log"))
+    else:
+        check_number(name, value, 0, open_low=True)
+
+
+@with_parameters
 class OutlierPursuit(IterativeSubspace):
     """Robust PCA via Outlier Pursuit (Xu, Caramanis and Sanghavi).
 
@@ -33,24 +42,7 @@ class OutlierPursuit(IterativeSubspace):
 
     Parameters
     ----------
-    n_components : int, default=1
-        Dimension of the subspace to return, in [1, n_features - 1].
-    regularization : {"published", "log"} or float, default="published"
-        Weight of the outliers. A float must be positive. "published" is the authors' value,
-        3 / (7 sqrt(gamma n_samples)), where gamma is the fraction of outliers. Here gamma is the largest fraction
-        that their theorem allows for incoherent inliers, 9 / (9 + 121 n_components), because the guarantee holds
-        for all smaller fractions. (A larger gamma, such as the true fraction, gives L = 0.) "log" is
-        1 / sqrt(log n_samples), the parameter-free value of Zhang, Lin, Zhang and Chang, which tolerates more
-        outliers.
-    tol : float, default=1e-7
-        Stop if the primal residual, relative to the norm of X, and the dual residual, relative to the norm of the
-        multipliers, are at most this large.
-    max_iter : int, default=500
-        Maximum number of iterations.
-    contamination : "auto" or float, default="auto"
-        How `predict` finds outliers; see `gasg21.GASG21`. A float must be in (0, 0.99].
-    verbose : int, default=0
-        1 shows a progress bar, 2 prints a line for each iteration.
+    {parameters}
 
     Attributes
     ----------
@@ -100,25 +92,35 @@ class OutlierPursuit(IterativeSubspace):
     True
     """
 
-    def __init__(
-        self,
-        n_components: int = 1,
-        *,
-        regularization: str | float = "published",
-        tol: float = 1e-7,
-        max_iter: int = 500,
-        contamination: str | float = "auto",
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(n_components, tol=tol, max_iter=max_iter, contamination=contamination, verbose=verbose)
-        self.regularization = regularization
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if isinstance(self.regularization, str):
-            check_choice("regularization", self.regularization, ("published", "log"))
-        else:
-            check_number("regularization", self.regularization, 0, open_low=True)
+    n_components: int = parameter(
+        default=1,
+        kw_only=False,
+        kind="int",
+        text="Dimension of the subspace to return, in [1, n_features - 1].",
+    )
+    regularization: str | float = parameter(
+        default="published",
+        kind='{"published", "log"} or float',
+        text="""Weight of the outliers. A float must be positive. "published" is the authors' value, 3 / (7 sqrt(gamma
+        n_samples)), where gamma is the fraction of outliers. Here gamma is the largest fraction that their theorem
+        allows for incoherent inliers, 9 / (9 + 121 n_components), because the guarantee holds for all smaller
+        fractions. (A larger gamma, such as the true fraction, gives L = 0.) "log" is 1 / sqrt(log n_samples), the
+        parameter-free value of Zhang, Lin, Zhang and Chang, which tolerates more outliers.""",
+        check=_check_regularization,
+    )
+    tol: float = parameter(
+        default=1e-7,
+        kind="float",
+        text="""Stop if the primal residual, relative to the norm of X, and the dual residual, relative to the norm of
+        the multipliers, are at most this large.""",
+        check=number(0),
+    )
+    max_iter: int = parameter(
+        default=500,
+        kind="int",
+        text="Maximum number of iterations.",
+        check=integer(1),
+    )
 
     def _solve(self, X: Array, d: int) -> Solution:
         regularization = self._regularization(len(X), d)

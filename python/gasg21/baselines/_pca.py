@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from gasg21._data.constructor import with_parameters
 from gasg21._data.samples import Array
 from gasg21.baselines._base_subspace import Solution, SubspaceBaseline
 from gasg21.baselines._linear_algebra import principal_directions
 
 
+@with_parameters
 class PCA(SubspaceBaseline):
     """Principal component analysis: the uncentered least-squares subspace. Not robust.
 
@@ -18,10 +20,7 @@ class PCA(SubspaceBaseline):
 
     Parameters
     ----------
-    n_components : int, default=1
-        Dimension of the subspace, in [1, n_features - 1].
-    contamination : "auto" or float, default="auto"
-        How `predict` finds outliers; see `gasg21.GASG21`. A float must be in (0, 0.99].
+    {parameters}
 
     Attributes
     ----------

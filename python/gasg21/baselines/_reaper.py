@@ -8,13 +8,15 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse.linalg
 
-from gasg21._data.parameters import check_flag, check_number
+from gasg21._data.constructor import integer, number, parameter, with_parameters
+from gasg21._data.parameters import check_flag
 from gasg21._data.samples import Array
 from gasg21._support.progress import History
 from gasg21.baselines._base_subspace import IterativeSubspace, Solution
 from gasg21.baselines._linear_algebra import coordinates, to_features, unit_rows
 
 
+@with_parameters
 class REAPER(IterativeSubspace):
     """Robust subspace by convex relaxation of the sum of distances (Lerman, McCoy, Tropp and Zhang).
 
@@ -90,25 +92,32 @@ class REAPER(IterativeSubspace):
     True
     """
 
-    def __init__(
-        self,
-        n_components: int = 1,
-        *,
-        spherize: bool = False,
-        delta: float = 1e-10,
-        tol: float = 1e-15,
-        max_iter: int = 500,
-        contamination: str | float = "auto",
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(n_components, tol=tol, max_iter=max_iter, contamination=contamination, verbose=verbose)
-        self.spherize = spherize
-        self.delta = delta
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_flag("spherize", self.spherize)
-        check_number("delta", self.delta, 0, open_low=True)
+    spherize: bool = parameter(
+        default=False,
+        kind="bool",
+        text="""If True, scale the samples to unit length first. This is the authors' S-REAPER, for outliers of any
+        length.""",
+        check=check_flag,
+    )
+    delta: float = parameter(
+        default=1e-10,
+        kind="float",
+        text="""Lower bound of the distances in the weights, relative to the longest sample. It must be positive.""",
+        check=number(0, open_low=True),
+    )
+    tol: float = parameter(
+        default=1e-15,
+        kind="float",
+        text="Stop if an iteration lowers the cost by at most this fraction of the cost.",
+        check=number(0),
+    )
+    max_iter: int = parameter(
+        default=500,
+        kind="int",
+        text="""Maximum number of iterations. The defaults of `delta` and `tol` are those of the authors, who give no
+        maximum.""",
+        check=integer(1),
+    )
 
     def _solve(self, X: Array, d: int) -> Solution:
         Z, B = coordinates(unit_rows(X) if self.spherize else X)

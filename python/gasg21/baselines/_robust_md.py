@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from gasg21._data.parameters import check_components, check_number, seed_of
+from gasg21._data.constructor import integer, number, or_auto, parameter, with_parameters
+from gasg21._data.parameters import check_components, seed_of
 from gasg21._data.samples import Array
 from gasg21._support.guarded import drafted
 from gasg21._support.progress import History
@@ -19,6 +20,7 @@ from gasg21.exceptions import InvalidInputError, ModelFormatError
 _ORTHONORMALIZE_EVERY = 1000  # samples between two orthonormalizations of the eigenvectors
 
 
+@with_parameters
 class RobustMD(IterativeSubspace):
     """Robust stochastic PCA by mirror descent (Goes, Zhang, Arora and Lerman).
 
@@ -94,20 +96,38 @@ class RobustMD(IterativeSubspace):
 
     _descent: MirrorDescent
 
-    def __init__(
-        self,
-        n_components: int = 1,
-        *,
-        step_size: float = 1.0,
-        tol: float = 0.0,
-        max_iter: int = 3000,
-        contamination: str | float = "auto",
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(n_components, tol=tol, max_iter=max_iter, contamination=contamination, verbose=verbose)
-        self.step_size = step_size
-        self.random_state = random_state
+    step_size: float = parameter(
+        default=1.0,
+        kind="float",
+        text="Factor of the authors' step 1 / sqrt(t). It must be positive.",
+        check=number(0, open_low=True),
+    )
+    tol: float = parameter(
+        default=0.0,
+        kind="float",
+        text="""`fit` stops if a pass over the data rotates the subspace by at most this angle, in radians. With 0 it
+        uses max_iter samples, as the authors do.""",
+        check=number(0),
+    )
+    max_iter: int = parameter(
+        default=3000,
+        kind="int",
+        text="""Maximum number of samples that `fit` uses, in shuffled passes. The default is that of the authors'
+        experiments.""",
+        check=integer(1),
+    )
+    contamination: str | float = parameter(
+        default="auto",
+        kind='"auto" or float',
+        text="""How `predict` finds outliers; see `gasg21.GASG21`. A float must be in (0, 0.99]. `partial_fit` applies
+        it to its last batch.""",
+        check=or_auto(number(0, 0.99, open_low=True)),
+    )
+    random_state: Any = parameter(
+        default=None,
+        kind="int, RandomState, Generator or None",
+        text="Seed of the order in which `fit` uses the samples.",
+    )
 
     def _solve(self, X: Array, d: int) -> Solution:
         rows = unit_rows(X)
@@ -164,10 +184,6 @@ class RobustMD(IterativeSubspace):
         self._descent = descent
         self.n_iter_ = descent.n_seen
         self._publish_components(descent.components(), samples)
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_number("step_size", self.step_size, 0, open_low=True)
 
     def _convergence_message(self, rank: int) -> str:
         return super()._convergence_message(rank) if self.tol > 0 else ""

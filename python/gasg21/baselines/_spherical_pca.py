@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from gasg21._data.constructor import with_parameters
 from gasg21._data.samples import Array
 from gasg21.baselines._base_subspace import Solution
 from gasg21.baselines._linear_algebra import principal_directions, unit_rows
 from gasg21.baselines._pca import PCA
 
 
+@with_parameters
 class SphericalPCA(PCA):
     """PCA of the samples scaled to unit length: the fastest robust method.
 
@@ -19,10 +21,7 @@ class SphericalPCA(PCA):
 
     Parameters
     ----------
-    n_components : int, default=1
-        Dimension of the subspace, in [1, n_features - 1].
-    contamination : "auto" or float, default="auto"
-        How `predict` finds outliers; see `gasg21.GASG21`. A float must be in (0, 0.99].
+    {parameters}
 
     Attributes
     ----------

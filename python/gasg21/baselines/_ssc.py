@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.linalg import svd
 
 from gasg21._algorithms.spectral import spectral_labels
+from gasg21._data.constructor import parameter, with_parameters
 from gasg21._data.parameters import check_flag, check_integer, check_number
 from gasg21._data.samples import Array
 from gasg21._support.progress import History
@@ -15,6 +14,7 @@ from gasg21.baselines._base_clusterer import SubspaceClusterer
 from gasg21.exceptions import InvalidInputError
 
 
+@with_parameters
 class SSC(SubspaceClusterer):
     """Sparse subspace clustering (Elhamifar and Vidal).
 
@@ -39,30 +39,7 @@ class SSC(SubspaceClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=2
-        Number of subspaces.
-    n_components : int or None, default=None
-        If given, project the samples onto this many principal directions first, without centering. The authors
-        report motion segmentation without projection and with 4 n_clusters.
-    alpha : float, default=800
-        Weight of the squared error and penalty of ADMM; it must exceed 1. The authors use 800 for motion
-        segmentation and 20 for faces. With `alpha_e` there is no squared error, and it is the penalty alone.
-    alpha_e : float or None, default=None
-        Weight of the sum of corruptions; it must exceed 1. None: no entry is corrupted. The authors use 20 for faces.
-    affine : bool, default=False
-        If True, the subspaces are affine: the coefficients of a sample sum to 1. The authors use it for motion
-        segmentation.
-    keep : float, default=1
-        Fraction of the coefficients to keep, in (0, 1]. The authors' code uses 0.7 for motion segmentation.
-    tol : float, default=2e-4
-        Stop if no entry of the split A - C, nor of A 1 - 1 if affine, exceeds this value. With `alpha_e`: nor an entry
-        of the split of the errors, nor of X - C X - E, relative to the longest sample.
-    max_iter : int, default=200
-        Maximum number of iterations.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of k-means.
-    verbose : int, default=0
-        1 shows a progress bar, 2 prints a line for each iteration.
+    {parameters}
 
     Attributes
     ----------
@@ -111,32 +88,48 @@ class SSC(SubspaceClusterer):
     0.0
     """
 
-    coefficients_: Array
-    errors_: Array
-    affinity_: Array
     weight_: float
 
-    def __init__(
-        self,
-        n_clusters: int = 2,
-        *,
-        n_components: int | None = None,
-        alpha: float = 800.0,
-        alpha_e: float | None = None,
-        affine: bool = False,
-        keep: float = 1.0,
-        tol: float = 2e-4,
-        max_iter: int = 200,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            n_clusters, affine=affine, tol=tol, max_iter=max_iter, random_state=random_state, verbose=verbose
-        )
-        self.n_components = n_components
-        self.alpha = alpha
-        self.alpha_e = alpha_e
-        self.keep = keep
+    n_components: int | None = parameter(
+        default=None,
+        kind="int or None",
+        text="""If given, project the samples onto this many principal directions first, without centering. The authors
+        report motion segmentation without projection and with 4 n_clusters.""",
+    )
+    alpha: float = parameter(
+        default=800.0,
+        kind="float",
+        text="""Weight of the squared error and penalty of ADMM; it must exceed 1. The authors use 800 for motion
+        segmentation and 20 for faces. With `alpha_e` there is no squared error, and it is the penalty alone.""",
+    )
+    alpha_e: float | None = parameter(
+        default=None,
+        kind="float or None",
+        text="""Weight of the sum of corruptions; it must exceed 1. None: no entry is corrupted. The authors use 20 for
+        faces.""",
+    )
+    affine: bool = parameter(
+        default=False,
+        kind="bool",
+        text="""If True, the subspaces are affine: the coefficients of a sample sum to 1. The authors use it for motion
+        segmentation.""",
+    )
+    keep: float = parameter(
+        default=1.0,
+        kind="float",
+        text="""Fraction of the coefficients to keep, in (0, 1]. The authors' code uses 0.7 for motion segmentation.""",
+    )
+    tol: float = parameter(
+        default=2e-4,
+        kind="float",
+        text="""Stop if no entry of the split A - C, nor of A 1 - 1 if affine, exceeds this value. With `alpha_e`: nor
+        an entry of the split of the errors, nor of X - C X - E, relative to the longest sample.""",
+    )
+    max_iter: int = parameter(
+        default=200,
+        kind="int",
+        text="Maximum number of iterations.",
+    )
 
     def _cluster(self, X: Array, n_clusters: int, history: History) -> tuple[Array, int, bool]:
         alpha = check_number("alpha", self.alpha, 1, open_low=True)

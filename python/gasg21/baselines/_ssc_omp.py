@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from gasg21._algorithms.principal import unit_rows
 from gasg21._algorithms.spectral import spectral_labels
+from gasg21._data.constructor import parameter, with_parameters
 from gasg21._data.parameters import check_integer, check_number
 from gasg21._data.samples import Array
 from gasg21._support.progress import History
 from gasg21.baselines._base_clusterer import SubspaceClusterer
 
 
+@with_parameters
 class SSCOMP(SubspaceClusterer):
     """Sparse subspace clustering by orthogonal matching pursuit (You, Robinson and Vidal).
 
@@ -26,17 +26,7 @@ class SSCOMP(SubspaceClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=2
-        Number of subspaces.
-    n_nonzero : int, default=5
-        Largest number of samples that explain another one; at most the dimension of the subspaces is useful. The
-        authors use 5 for faces.
-    tol : float, default=1e-3
-        A sample is explained if its residual, of unit length in the beginning, is at most this.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of k-means.
-    verbose : int, default=0
-        1 shows a progress bar, 2 prints a line for each iteration.
+    {parameters}
 
     Attributes
     ----------
@@ -77,23 +67,17 @@ class SSCOMP(SubspaceClusterer):
     0.0
     """
 
-    coefficients_: Array
-    affinity_: Array
-
-    def __init__(
-        self,
-        n_clusters: int = 2,
-        *,
-        n_nonzero: int = 5,
-        tol: float = 1e-3,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_nonzero = n_nonzero
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
+    n_nonzero: int = parameter(
+        default=5,
+        kind="int",
+        text="""Largest number of samples that explain another one; at most the dimension of the subspaces is useful.
+        The authors use 5 for faces.""",
+    )
+    tol: float = parameter(
+        default=1e-3,
+        kind="float",
+        text="A sample is explained if its residual, of unit length in the beginning, is at most this.",
+    )
 
     def _cluster(self, X: Array, n_clusters: int, history: History) -> tuple[Array, int, bool]:
         most = check_integer("n_nonzero", self.n_nonzero, 1)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from gasg21._data.parameters import check_number
+from gasg21._data.constructor import integer, number, parameter, with_parameters
 from gasg21._data.samples import Array
 from gasg21._support.progress import History
 from gasg21.baselines._base_subspace import IterativeSubspace, Solution
@@ -19,6 +19,7 @@ from gasg21.exceptions import InvalidInputError
 _FLOOR = 1e-15
 
 
+@with_parameters
 class TME(IterativeSubspace):
     """Tyler's M-estimator for subspace recovery (Tyler; Zhang).
 
@@ -93,22 +94,27 @@ class TME(IterativeSubspace):
     True
     """
 
-    def __init__(
-        self,
-        n_components: int = 1,
-        *,
-        shrinkage: float = 0.0,
-        tol: float = 1e-10,
-        max_iter: int = 1000,
-        contamination: str | float = "auto",
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(n_components, tol=tol, max_iter=max_iter, contamination=contamination, verbose=verbose)
-        self.shrinkage = shrinkage
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_number("shrinkage", self.shrinkage, 0, 1 - 1e-12)
+    shrinkage: float = parameter(
+        default=0.0,
+        kind="float",
+        text="""Weight of the identity, in [0, 1). A positive value gives the regularized estimator of Chen, Wiesel and
+        Hero: S is proportional to ``(1 - shrinkage) (n / m) sum_j x_j x_j^T / (x_j^T S^-1 x_j) + shrinkage / n I``
+        with n = n_features.""",
+        check=number(0, 1 - 1e-12),
+    )
+    tol: float = parameter(
+        default=1e-10,
+        kind="float",
+        text="Stop if an iteration changes S by at most this much in Frobenius norm.",
+        check=number(0),
+    )
+    max_iter: int = parameter(
+        default=1000,
+        kind="int",
+        text="""Maximum number of iterations. The defaults of `tol` and `max_iter` are those of the code that Lerman,
+        Yu and Zhang compare with.""",
+        check=integer(1),
+    )
 
     def _solve(self, X: Array, d: int) -> Solution:
         X = unit_rows(X)
