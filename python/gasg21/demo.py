@@ -10,7 +10,7 @@ import numpy as np
 
 from gasg21 import GASG21, GROUSE, _core, plotting
 from gasg21._data.parameters import null_offset
-from gasg21._data.samples import Array
+from gasg21._support.arrays import Array
 from gasg21.datasets import make_low_rank
 from gasg21.metrics import subspace_angle
 from gasg21.plotting._style import BLUE, GREEN, ORANGE, RED

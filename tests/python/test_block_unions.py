@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from conftest import worst_angle
 
 from gasg21 import KGASG21
 from gasg21.blocks import BlockPolish, BlockSource, block_sums, repair, start_scatter, union_sums
@@ -34,10 +35,6 @@ def source(union):
 @pytest.fixture(scope="module")
 def in_blocks(source):
     return KGASG21(4, 3, random_state=0, n_jobs=1).fit(source)
-
-
-def worst_angle(found, wanted):
-    return max(min(subspace_angle(U, V) for V in wanted) for U in found)
 
 
 def test_sorted_clusters_give_the_subspaces_of_memory(in_blocks, in_memory):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from conftest import unaligned
 
 from gasg21 import GASG21
 from gasg21.blocks import BlockPolish, BlockSums, Scatter, block_sums, new_basis, start_scatter, write_blocks
@@ -88,15 +89,6 @@ def test_empty_and_missing_blocks_add_nothing(problem, start):
         assert silent.weight == 0
         assert silent.diagnostics["n_all_missing"] == 3
         assert (whole + silent).C.tobytes() == whole.C.tobytes()
-
-
-def unaligned(array):
-    """Return a copy that does not begin at a whole element, as arrays from other processes may."""
-    memory = np.zeros(array.nbytes + 1, np.uint8)
-    view = memory[1:].view(array.dtype).reshape(array.shape)
-    view[...] = array
-    assert not view.flags.aligned
-    return view
 
 
 def test_unaligned_arrays_are_taken(problem, start):

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.optimize import linear_sum_assignment
+from conftest import worst_angle
 
 import reference
 from gasg21 import GASG21, KGASG21, _core
@@ -29,11 +29,6 @@ def union():
 @pytest.fixture(scope="module")
 def fitted(union):
     return KGASG21(4, 2, reject_outliers=True, random_state=0).fit(union.data)
-
-
-def worst_angle(found, truth):
-    angles = np.array([[subspace_angle(f, t) for t in truth] for f in found])
-    return angles[linear_sum_assignment(angles)].max()
 
 
 # ---- oracle

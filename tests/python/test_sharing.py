@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import unaligned
 
 from attacks import fork, models, threads
 from gasg21 import GASG21, KGASG21, _core
@@ -172,14 +173,6 @@ def test_a_started_process_gets_a_model_and_sends_it_back(rng):
 
 
 # ---- what the core borrows
-
-
-def unaligned(a):
-    raw = np.empty(a.nbytes + 1, np.uint8)
-    raw[1:] = np.frombuffer(a.tobytes(), np.uint8)
-    out = raw[1:].view(a.dtype).reshape(a.shape)
-    assert not out.flags.aligned
-    return out
 
 
 def test_components_need_not_be_aligned():

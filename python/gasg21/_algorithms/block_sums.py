@@ -10,7 +10,7 @@ import numpy as np
 
 from gasg21 import _core
 from gasg21._data.parts import Reading, as_samples
-from gasg21._data.samples import Array, Batch, Samples, refuse_infinite
+from gasg21._data.samples import Array, Batch, Samples, check_basis, refuse_infinite
 from gasg21.exceptions import InvalidInputError
 
 # What `BlockSums.counts` counts, as `diagnostics_` calls it. The first two are used.
@@ -474,28 +474,6 @@ def repair(
     batch = _checked(X, mask, bases[0].dtype, Reading()).whole()
     found, replaced = _core.repair(bases, batch.payload, batch.mask, max(n_candidates, len(bases)), 0, seed)
     return list(found), list(replaced)
-
-
-def check_basis(components: Any) -> Array:
-    """Refuse components that are not an orthonormal basis of float64 or float32; return them C-ordered."""
-    components = np.asarray(components)
-    if components.ndim != 2 or components.dtype not in (np.float64, np.float32):
-        msg = (
-            f"components has shape {components.shape} and dtype {components.dtype}; "
-            "it must be a 2-d array of dtype float64 or float32"
-        )
-        raise InvalidInputError(msg)
-    if not len(components):
-        msg = f"components has shape {components.shape}; it must have at least one row"
-        raise InvalidInputError(msg)
-    components = np.require(components, None, ["C", "A"])
-    error = _core.orthonormality_error(components)
-    if not error < 1e-3:
-        msg = (
-            f"components must have orthonormal rows; components @ components.T differs from the identity by {error:.1e}"
-        )
-        raise InvalidInputError(msg)
-    return np.asarray(components)
 
 
 def _native(value: Any) -> Any:

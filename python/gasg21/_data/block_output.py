@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from gasg21._data.parameters import Array
+from gasg21._support.arrays import Array
 from gasg21.exceptions import InvalidInputError
 
 _HEADER = 256  # bytes before the data of an .npy file; a multiple of 64

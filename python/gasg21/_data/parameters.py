@@ -11,18 +11,16 @@ from typing import Any
 
 import joblib
 import numpy as np
-import numpy.typing as npt
 from joblib.parallel import get_active_backend
 from scipy.special import betaincinv
 from sklearn.utils import check_random_state
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from gasg21 import _core
+from gasg21._support.arrays import Array
 from gasg21._support.progress import PassCallback, Progress, watched
 from gasg21.exceptions import InvalidInputError
 from gasg21.step_size import BY_NAME, AdaptiveStep, ConstantStep, DiminishingStep, GreedyStep, MultiLevelStep, StepSize
-
-Array = npt.NDArray[Any]
 
 # A sample in a random direction passes for an inlier with the first probability. In a space of very few dimensions
 # that would leave only a thin layer around the subspace; there residuals of up to _NEAR pass too, as long as this

@@ -23,8 +23,8 @@ from sklearn.utils.validation import validate_data
 
 from gasg21 import _core
 from gasg21._data.frames import raise_for_dimensions, refuse_text_columns
-from gasg21._data.parameters import Array as Array  # most modules take the name from here
 from gasg21._data.parameters import check_n_jobs, check_reading, n_threads
+from gasg21._support.arrays import Array as Array  # some modules take the name from here
 from gasg21._support.guarded import Guarded
 from gasg21.exceptions import InvalidInputError
 
@@ -287,6 +287,28 @@ def check_mask(mask: Any, X: Any) -> Array | None:
         )
         raise InvalidInputError(msg)
     return mask if mask.shape[1] <= 1 or mask.strides[1] == 1 else np.ascontiguousarray(mask)
+
+
+def check_basis(components: Any) -> Array:
+    """Refuse components that are not an orthonormal basis of float64 or float32; return them C-ordered."""
+    components = np.asarray(components)
+    if components.ndim != 2 or components.dtype not in (np.float64, np.float32):
+        msg = (
+            f"components has shape {components.shape} and dtype {components.dtype}; "
+            "it must be a 2-d array of dtype float64 or float32"
+        )
+        raise InvalidInputError(msg)
+    if not len(components):
+        msg = f"components has shape {components.shape}; it must have at least one row"
+        raise InvalidInputError(msg)
+    components = np.require(components, None, ["C", "A"])
+    error = _core.orthonormality_error(components)
+    if not error < 1e-3:
+        msg = (
+            f"components must have orthonormal rows; components @ components.T differs from the identity by {error:.1e}"
+        )
+        raise InvalidInputError(msg)
+    return np.asarray(components)
 
 
 def refuse_infinite(samples: Samples, threads: int) -> None:

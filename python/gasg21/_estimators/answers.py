@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 from gasg21._data.block_source import BlockSource
 from gasg21._data.frames import as_table
-from gasg21._data.samples import Array
 from gasg21._estimators.in_blocks import over_parts
+from gasg21._support.arrays import Array
 from gasg21._support.guarded import snapshot
 
 Method = TypeVar("Method", bound=Callable[..., Any])

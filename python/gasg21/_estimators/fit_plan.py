@@ -21,8 +21,9 @@ from gasg21._data.parameters import (
     n_threads,
     step_adapts,
 )
-from gasg21._data.samples import Array, Batch, Samples
+from gasg21._data.samples import Batch, Samples
 from gasg21._estimators.parameter_tables import StreamParameters
+from gasg21._support.arrays import Array
 from gasg21._support.progress import Progress
 from gasg21.exceptions import InvalidInputError
 

@@ -7,8 +7,9 @@ from typing import Any
 
 from gasg21 import _core
 from gasg21._algorithms import held_out
-from gasg21._data.samples import Array, Batch, Samples
+from gasg21._data.samples import Batch, Samples
 from gasg21._estimators.published import FitReport, listed
+from gasg21._support.arrays import Array
 from gasg21.exceptions import ConvergenceWarning, DataQualityWarning
 
 DOMINATES = 2.0  # an offset of more than this many spreads

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from gasg21._algorithms.block_sums import check_basis
 from gasg21._data.constructor import parameter, with_parameters
 from gasg21._data.parameters import check_flag
+from gasg21._data.samples import check_basis
 from gasg21._estimators.parameter_tables import MetricParameters
 from gasg21._estimators.streaming import StreamingSubspace
 from gasg21.step_size import StepSize

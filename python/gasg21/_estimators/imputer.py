@@ -13,11 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 from gasg21._algorithms import held_out
 from gasg21._data.constructor import parameter, with_parameters
 from gasg21._data.parameters import check_flag, n_threads, progress_bar, seed_of
-from gasg21._data.samples import Array, Samples, TakesSamples, check_samples
+from gasg21._data.samples import Samples, TakesSamples, check_samples
 from gasg21._estimators.fit_warnings import warn_of_unseen
 from gasg21._estimators.gasg21 import GASG21
 from gasg21._estimators.parameter_tables import FitParameters
 from gasg21._estimators.saving import Savable
+from gasg21._support.arrays import Array
 from gasg21._support.guarded import drafted, reads
 from gasg21._support.progress import PassCallback, Progress
 from gasg21.exceptions import ConvergenceWarning, InvalidInputError

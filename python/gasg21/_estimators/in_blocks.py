@@ -13,7 +13,7 @@ from gasg21._algorithms.block_fit import Blocks
 from gasg21._data.block_source import BlockSource
 from gasg21._data.parameters import check_callback, check_reading, n_threads
 from gasg21._data.parts import Reading, read_part
-from gasg21._data.samples import Array
+from gasg21._support.arrays import Array
 from gasg21._support.engines import Engine, SerialEngine, Task, ThreadEngine
 from gasg21._support.guarded import snapshot
 from gasg21._support.progress import PassCallback, watched_parts

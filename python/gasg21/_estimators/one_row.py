@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gasg21._data.samples import Array
+from gasg21._support.arrays import Array
 
 
 def weights(estimator: Any, now: Any, row: Array, mask: Any) -> Array | None:

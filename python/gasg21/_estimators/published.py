@@ -11,7 +11,7 @@ import numpy as np
 
 from gasg21 import _core
 from gasg21._data.parameters import null_offset
-from gasg21._data.samples import Array
+from gasg21._support.arrays import Array
 from gasg21._support.trees import stored
 
 

@@ -13,12 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 from gasg21 import _core
 from gasg21._algorithms import held_out
 from gasg21._data.parameters import check_n_jobs, check_reading
-from gasg21._data.samples import Array, Samples, check_samples, known_values
+from gasg21._data.samples import Samples, check_samples, known_values
 from gasg21._estimators import one_row
 from gasg21._estimators.answers import STACKLEVEL, answers
 from gasg21._estimators.fit_warnings import warn_of_unseen
 from gasg21._estimators.published import FitReport, Published, PublishedAttributes
 from gasg21._estimators.subspace import SubspaceMixin, each_batch, labels_of
+from gasg21._support.arrays import Array
 from gasg21._support.guarded import reads
 from gasg21.exceptions import DataQualityWarning
 

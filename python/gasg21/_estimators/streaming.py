@@ -14,13 +14,14 @@ from gasg21._algorithms.block_sums import BlockSums
 from gasg21._data.block_source import BlockSource
 from gasg21._data.constructor import check_parameters
 from gasg21._data.parameters import check_components, is_auto_or_share, progress_bar, seed_of
-from gasg21._data.samples import Array, Batch, Samples, check_samples, known_values, one_as_row, refuse_infinite
+from gasg21._data.samples import Batch, Samples, check_samples, known_values, one_as_row, refuse_infinite
 from gasg21._estimators.fit_plan import FitPlan
 from gasg21._estimators.fit_warnings import warn_of_offset, warn_unless_converged
 from gasg21._estimators.in_blocks import check_is_plain, opened, set_features
 from gasg21._estimators.parameter_tables import StreamParameters
 from gasg21._estimators.published import FitReport, Published, StreamReport
 from gasg21._estimators.published_subspace import PublishedSubspace
+from gasg21._support.arrays import Array
 from gasg21._support.engines import Engine
 from gasg21._support.guarded import drafted, snapshot
 from gasg21._support.progress import PassCallback, Progress

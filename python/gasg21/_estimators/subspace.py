@@ -12,10 +12,11 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from gasg21 import _core
 from gasg21._data.frames import tabled
-from gasg21._data.samples import Array, Batch, Samples, TakesSamples, check_samples
+from gasg21._data.samples import Batch, Samples, TakesSamples, check_samples
 from gasg21._estimators import one_row
 from gasg21._estimators.answers import answers
 from gasg21._estimators.saving import Savable
+from gasg21._support.arrays import Array
 from gasg21._support.guarded import reads
 from gasg21.exceptions import InvalidInputError
 

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from gasg21._readers.stored import Array, Parts, common_width
+from gasg21._readers.stored import Parts, common_width
 from gasg21._readers.text import LONGEST_LINE, FirstLine, Grammar, first_line, guessed_delimiter, parse
+from gasg21._support.arrays import Array
 from gasg21.exceptions import InvalidInputError
 
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".zip")

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from gasg21._readers.stored import Array, check_two_dimensional
+from gasg21._readers.stored import check_two_dimensional
+from gasg21._support.arrays import Array
 from gasg21.exceptions import InvalidInputError
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from gasg21._readers.stored import Array, Parts, common_dtype
+from gasg21._readers.stored import Parts, common_dtype
+from gasg21._support.arrays import Array
 from gasg21._support.optional import optional
 from gasg21.exceptions import DataQualityWarning, InvalidInputError
 

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from gasg21._support.arrays import Array
 from gasg21.exceptions import InvalidInputError
 
-Array = npt.NDArray[Any]
 Paths = Any  # a path, a pattern, a folder, or a list of paths
 
 PART_BYTES = 2**25  # 32 MiB: large enough to read at full speed, small enough for many threads

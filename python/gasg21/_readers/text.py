@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gasg21._readers.stored import Array
+from gasg21._support.arrays import Array
 from gasg21.exceptions import InvalidInputError
 
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "#N/A", "n/a")

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from gasg21._readers.stored import Array, check_two_dimensional
+from gasg21._readers.stored import check_two_dimensional
+from gasg21._support.arrays import Array
 from gasg21._support.optional import optional
 from gasg21.exceptions import DataQualityWarning, InvalidInputError
 

@@ -12,8 +12,8 @@ from sklearn.utils.validation import validate_data
 
 from gasg21._data.constructor import parameter, with_parameters
 from gasg21._data.parameters import check_callback, check_integer
-from gasg21._data.samples import Array
 from gasg21._estimators.saving import Savable
+from gasg21._support.arrays import Array
 from gasg21._support.guarded import drafted
 from gasg21._support.progress import History, PassCallback, watched_iterations
 from gasg21.exceptions import ConvergenceWarning, InvalidInputError

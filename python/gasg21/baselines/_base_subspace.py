@@ -17,8 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from gasg21._data.constructor import check_parameters, integer, number, or_auto, parameter, with_parameters
 from gasg21._data.parameters import check_callback, check_components, null_offset
-from gasg21._data.samples import Array, Samples, check_samples
+from gasg21._data.samples import Samples, check_samples
 from gasg21._estimators.subspace import SubspaceMixin
+from gasg21._support.arrays import Array
 from gasg21._support.guarded import drafted
 from gasg21._support.progress import History, PassCallback, watched_iterations
 from gasg21.baselines._linear_algebra import completed_basis, scaled

@@ -8,7 +8,7 @@ import numpy as np
 
 from gasg21._data.constructor import choice, integer, number, parameter, with_parameters
 from gasg21._data.parameters import seed_of
-from gasg21._data.samples import Array
+from gasg21._support.arrays import Array
 from gasg21._support.progress import History
 from gasg21.baselines._base_subspace import IterativeSubspace, Solution
 from gasg21.baselines._linear_algebra import largest_angle, principal_directions, unit_rows

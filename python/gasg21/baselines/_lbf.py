@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gasg21._data.constructor import parameter, with_parameters
 from gasg21._data.parameters import check_flag, check_integer, check_number, seed_of
-from gasg21._data.samples import Array
+from gasg21._support.arrays import Array
 from gasg21._support.progress import History
 from gasg21.baselines._base_clusterer import SubspaceClusterer
 from gasg21.exceptions import InvalidInputError

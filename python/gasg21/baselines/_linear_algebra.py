@@ -6,7 +6,7 @@ import numpy as np
 import scipy.linalg
 from scipy.sparse.linalg import svds
 
-from gasg21._data.samples import Array
+from gasg21._support.arrays import Array
 from gasg21.exceptions import InvalidInputError
 
 _FULL_SVD_SIZE = 400  # up to this size a full SVD is as fast as a partial one

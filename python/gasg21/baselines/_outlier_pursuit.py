@@ -9,7 +9,7 @@ import numpy as np
 
 from gasg21._data.constructor import integer, number, parameter, with_parameters
 from gasg21._data.parameters import check_choice, check_number
-from gasg21._data.samples import Array
+from gasg21._support.arrays import Array
 from gasg21._support.progress import History
 from gasg21.baselines._base_subspace import IterativeSubspace, Solution
 from gasg21.baselines._linear_algebra import coordinates, partial_svd, shrink_singular_values, to_features

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gasg21._data.constructor import with_parameters
-from gasg21._data.samples import Array
+from gasg21._support.arrays import Array
 from gasg21.baselines._base_subspace import Solution, SubspaceBaseline
 from gasg21.baselines._linear_algebra import principal_directions
 

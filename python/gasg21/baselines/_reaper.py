@@ -10,7 +10,7 @@ import scipy.sparse.linalg
 
 from gasg21._data.constructor import integer, number, parameter, with_parameters
 from gasg21._data.parameters import check_flag
-from gasg21._data.samples import Array
+from gasg21._support.arrays import Array
 from gasg21._support.progress import History
 from gasg21.baselines._base_subspace import IterativeSubspace, Solution
 from gasg21.baselines._linear_algebra import coordinates, to_features, unit_rows

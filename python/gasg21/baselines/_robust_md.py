@@ -9,7 +9,7 @@ import scipy.linalg
 
 from gasg21._data.constructor import integer, number, or_auto, parameter, with_parameters
 from gasg21._data.parameters import check_components, seed_of
-from gasg21._data.samples import Array
+from gasg21._support.arrays import Array
 from gasg21._support.guarded import drafted
 from gasg21._support.progress import History
 from gasg21._support.trees import store

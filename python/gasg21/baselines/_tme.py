@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg
 
 from gasg21._data.constructor import integer, number, parameter, with_parameters
-from gasg21._data.samples import Array
+from gasg21._support.arrays import Array
 from gasg21._support.progress import History
 from gasg21.baselines._base_subspace import IterativeSubspace, Solution
 from gasg21.baselines._linear_algebra import row_space, unit_rows

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from gasg21 import GASG21, KGASG21, SubspaceImputer, _core, load
-from gasg21._data.samples import Array
 from gasg21._estimators.fit_warnings import DOMINATES
+from gasg21._support.arrays import Array
 from gasg21.cli import _summary
 from gasg21.cli._errors import CommandError, UsageError
 from gasg21.cli._files import Table, kind_of, read, write

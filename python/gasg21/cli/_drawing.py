@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gasg21 import plotting
-from gasg21._data.samples import Array
+from gasg21._support.arrays import Array
 from gasg21.cli._errors import CommandError
 
 _NEED_DATA = {"residuals", "outlier-map", "subspaces", "sphere"}

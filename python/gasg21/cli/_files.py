@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from gasg21 import _core
-from gasg21._data.samples import Array
 from gasg21._readers.csv import csv_parts
 from gasg21._readers.text import MISSING, NoNumberError, first_line, guessed_delimiter, is_number, write_text
+from gasg21._support.arrays import Array
 from gasg21._support.optional import optional
 from gasg21.blocks import BlockSource
 from gasg21.cli._errors import IN_PARTS, CommandError, UsageError, sentence

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gasg21._data.samples import Array
+from gasg21._support.arrays import Array
 from gasg21.cli._files import Table
 
 _WORST = 10  # samples that score names

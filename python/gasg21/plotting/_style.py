@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from gasg21._data.samples import Array
+from gasg21._support.arrays import Array
 from gasg21.exceptions import InvalidInputError
 
 # Okabe and Ito.

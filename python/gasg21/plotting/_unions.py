@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gasg21._data.samples import Array
+from gasg21._support.arrays import Array
 from gasg21.exceptions import InvalidInputError
 from gasg21.plotting._style import GREY, INLIER, check_model, new_axes
 
