@@ -482,6 +482,7 @@ NAN = float("nan")
         ("1\n\nNA\n3\n", [[1], [NAN], [3]]),
         ("inf,-inf\n1e400,-0\n", [[np.inf, -np.inf], [np.inf, -0.0]]),
         ('"a;1","b, c"\n1,2\n', [[1, 2]]),
+        (f"1;{'2' * 70_000}e-70000\n1;2\n", [[1, 2 / 9], [1, 2]]),  # guessed from whole lines
     ],
 )
 def test_the_grammar_of_text(text, expected, tmp_path, monkeypatch):

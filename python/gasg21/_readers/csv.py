@@ -58,6 +58,7 @@ class LineRange:
 
 def csv_parts(
     paths: Sequence[str],
+    *,
     columns: Sequence[str | int] | None,
     delimiter: str | None,
     header: bool | None,

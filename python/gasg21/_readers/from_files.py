@@ -183,7 +183,15 @@ class FromFiles:
         """
         _check_sizes(rows_per_part, bytes_per_part)
         files = listed_paths(paths, (".csv", ".tsv", ".txt"), "CSV")
-        found = csv_parts(files, columns, delimiter, header, missing, rows_per_part, bytes_per_part)
+        found = csv_parts(
+            files,
+            columns=columns,
+            delimiter=delimiter,
+            header=header,
+            missing=missing,
+            rows_per_part=rows_per_part,
+            bytes_per_part=bytes_per_part,
+        )
         return cls._of_parts(*found)
 
     @classmethod

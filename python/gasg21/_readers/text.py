@@ -21,7 +21,8 @@ from gasg21.exceptions import InvalidInputError
 
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "#N/A", "n/a")
 _DELIMITERS = ",\t;|"  # that are guessed
-_GUESSED_FROM = 20  # lines
+_GUESSED_FROM = 20  # lines, or fewer
+_ENOUGH = 2**20  # characters of them
 _QUOTES = "a quote is not closed in its line, or text follows it"
 LONGEST_LINE = 2**26  # bytes; a file whose lines are longer is no table
 _ROWS_WRITTEN = 4096  # at a time
@@ -106,8 +107,10 @@ def first_line(path: str, delimiter: str, header: bool | None, missing: Sequence
 
 def guessed_delimiter(path: str) -> str:
     """Return the delimiter that makes the first lines equally long, with the most numbers; a comma if none does."""
+    lines: list[str] = []
     with open(path, encoding="utf-8-sig", errors="replace", newline="\n") as file:
-        lines = [line for line in (file.readline(2**16).rstrip("\r\n") for _ in range(_GUESSED_FROM)) if line]
+        while len(lines) < _GUESSED_FROM and sum(map(len, lines)) < _ENOUGH and (line := file.readline(LONGEST_LINE)):
+            lines += [line.rstrip("\r\n")] if line.strip() else []
     best, most = "," if not path.lower().endswith(".tsv") else "\t", -1
     for delimiter in _DELIMITERS:
         try:

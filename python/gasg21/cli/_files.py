@@ -165,7 +165,15 @@ def _read_text(path: str, options: argparse.Namespace, wanted: Sequence[str] | N
     delimiter = delimiter or guessed_delimiter(path)
     head = first_line(path, delimiter, False if options.no_header else None, missing)
     columns = chosen_columns(head.names, options, wanted)
-    found, _ = csv_parts([path], columns, delimiter, head.is_header, missing, None, _READ_BYTES)
+    found, _ = csv_parts(
+        [path],
+        columns=columns,
+        delimiter=delimiter,
+        header=head.is_header,
+        missing=missing,
+        rows_per_part=None,
+        bytes_per_part=_READ_BYTES,
+    )
     try:
         data = np.concatenate([np.empty((0, found.n_features)), *(part.read() for part in found.parts)])
     except NoNumberError as error:
