@@ -45,3 +45,13 @@ TEST_CASE("the mean of an affine subspace is that of its inliers") {
   CHECK(arma::norm(axes.mean - arma::mean(points, 1)) < 1e-12);
   CHECK(gasg21::largest_angle(V, axes.components) < 1e-13);
 }
+
+TEST_CASE("the leading axes that hold a share of the variance") {
+  const arma::vec variance{6, 3, 1};
+  CHECK(gasg21::dimension_of_share(variance, 0.5) == 1);
+  CHECK(gasg21::dimension_of_share(variance, 0.6) == 1);
+  CHECK(gasg21::dimension_of_share(variance, 0.61) == 2);
+  CHECK(gasg21::dimension_of_share(variance, 0.95) == 3);
+  CHECK(gasg21::dimension_of_share(arma::vec(3, arma::fill::zeros), 0.5) == 3);
+  CHECK(gasg21::dimension_of_share(arma::vec{1, support::quiet_nan<double>}, 0.5) == 2);
+}

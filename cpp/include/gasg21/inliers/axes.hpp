@@ -21,6 +21,16 @@ struct PrincipalAxes {
   arma::vec explained_variance;  // of the inliers along each axis
 };
 
+/// How many of the leading axes hold a share of the inliers' variance; all if it is not known.
+inline uword dimension_of_share(const arma::vec& explained_variance, double share) {
+  const double wanted = share * arma::accu(explained_variance);
+  if (!(wanted > 0) || !std::isfinite(wanted)) return explained_variance.n_elem;
+  uword count = 0;
+  for (double sum = 0; count < explained_variance.n_elem && sum < wanted; ++count)
+    sum += explained_variance[count];
+  return count;
+}
+
 /// Makes the largest entry of each column positive.
 template <class T>
 void fix_signs(arma::Mat<T>& U) {

@@ -112,6 +112,8 @@ void refit_in_data(Refitted<T>& found, const Data& data, const arma::uvec& label
                    const Lift<T>* lift, const RefitOptions& options,
                    const Parallel& parallel = Parallel()) {
   const uword K = found.bases.size();
+  require(found.estimated_angles.n_elem == K, "there are ", found.estimated_angles.n_elem,
+          " estimated angles of ", K, " subspaces");
   std::vector<std::vector<uword>> members(K);
   for (uword j = 0; j < labels.n_elem; ++j)
     if (labels[j] < K) members[labels[j]].push_back(j);
