@@ -53,6 +53,9 @@ TEST_CASE("clusters are fitted to their members, whichever of them has which dim
     refit(other, members, {}, Parallel(3));
     for (uword k = 0; k < 3; ++k) CHECK(support::same_bits(found.bases[k], other.bases[k]));
   }
+  SUBCASE("unless they are stopped") {
+    CHECK_THROWS_AS(refit(found, members, {}, Parallel(2, [] { return true; })), gasg21::Stopped);
+  }
 }
 
 TEST_CASE("a cluster with too few members keeps its subspace") {

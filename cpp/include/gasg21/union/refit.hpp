@@ -16,6 +16,7 @@
 #include "gasg21/support/config.hpp"
 #include "gasg21/support/error.hpp"
 #include "gasg21/support/parallel.hpp"
+#include "gasg21/support/shared_stop.hpp"
 #include "gasg21/union/near_subspaces.hpp"
 #include "gasg21/union/one_subspace.hpp"
 #include "gasg21/union/principal_coordinates.hpp"
@@ -77,10 +78,13 @@ struct Refitted {
 
 namespace detail {
 
-/// Calls fit(k) for each cluster, several at a time.
+/// Calls fit(k, parallel) for each cluster, several at a time. Throws Stopped if it was stopped.
 template <class Fit>
 void for_clusters(uword n_clusters, const Parallel& parallel, Fit&& fit) {
-  parallel.for_all(n_clusters, [] { return 0; }, [&](uword k, int&) { fit(k); });
+  SharedStop stop(parallel);
+  parallel.for_all(
+      n_clusters, [&] { return stop.alone(); },
+      [&](uword k, const Parallel& alone) { fit(k, alone); });
 }
 
 }  // namespace detail
@@ -96,8 +100,8 @@ void refit(Refitted<T>& found, const std::vector<arma::mat>& members, const Refi
   const arma::uvec order = match_dimensions(unit, dimensions);
   found.estimated_angles.set_size(dimensions.size());
   found.estimated_angles.fill(arma::datum::pi / 2);
-  detail::for_clusters(dimensions.size(), parallel, [&](uword k) {
-    const auto one = fit_members(members[order[k]], dimensions[k], options);
+  detail::for_clusters(dimensions.size(), parallel, [&](uword k, const Parallel& alone) {
+    const auto one = fit_members(members[order[k]], dimensions[k], options, alone);
     if (!one) return;
     found.bases[k] = arma::conv_to<arma::Mat<T>>::from(one->basis);
     found.estimated_angles[k] = one->estimated_angle;
@@ -117,15 +121,15 @@ void refit_in_data(Refitted<T>& found, const Data& data, const arma::uvec& label
   std::vector<std::vector<uword>> members(K);
   for (uword j = 0; j < labels.n_elem; ++j)
     if (labels[j] < K) members[labels[j]].push_back(j);
-  detail::for_clusters(K, parallel, [&](uword k) {
+  detail::for_clusters(K, parallel, [&](uword k, const Parallel& alone) {
     const arma::mat X = dense_samples(data, members[k]);
     const uword d = found.bases[k].n_cols;
     if (lift) {
-      const auto flat = fit_flat_members(X, d - 1, options);
+      const auto flat = fit_flat_members(X, d - 1, options, alone);
       if (!flat) return;
       found.bases[k] = lifted_basis(*flat, *lift);
       found.estimated_angles[k] = flat->estimated_angle;
-    } else if (const auto one = fit_members(X, d, options)) {
+    } else if (const auto one = fit_members(X, d, options, alone)) {
       found.bases[k] = arma::conv_to<arma::Mat<T>>::from(one->basis);
       found.estimated_angles[k] = one->estimated_angle;
     }
