@@ -49,8 +49,7 @@ struct Flats {
 
   /// The union of the true flats.
   Union<T> as_union() const {
-    const auto lift =
-        std::make_shared<const Lift<T>>(gasg21::choose_lift<T>(DenseView<T>(X)));
+    const auto lift = std::make_shared<const Lift<T>>(gasg21::choose_lift<T>(DenseView<T>(X)));
     std::vector<arma::Mat<T>> bases;
     for (const auto& flat : truth) {
       arma::Mat<T> U(X.n_rows + 1, flat.directions.n_cols + 1, arma::fill::zeros);
@@ -166,7 +165,8 @@ TEST_CASE("random directions are rejected, members are not") {
   const Union<double> fitted(made.truth);
   const DenseView<double> view(made.X);
   const arma::uvec labels = fitted.reject(view, fitted.assign(view));
-  CHECK(arma::accu((labels == 3) != (made.labels == 3)) <= 2);  // one direction in a thousand is near
+  CHECK(arma::accu((labels == 3) != (made.labels == 3)) <=
+        2);  // one direction in a thousand is near
   const arma::uvec members = arma::find(made.labels < 3);
   CHECK(arma::all(labels.elem(members) == made.labels.elem(members)));
 }
@@ -213,8 +213,8 @@ TEST_CASE("the score is that of each entry predicted from the others") {
     const auto members = arma::conv_to<std::vector<uword>>::from(arma::find(labels == k));
     const gasg21::SubsetView<DenseView<double>> own(view, members);
     const gasg21::WeightPrior prior = gasg21::learn_prior(made.truth[k], own);
-    const arma::mat S = made.truth[k] * prior.C * made.truth[k].t() +
-                        prior.s * arma::diagmat(prior.noise);
+    const arma::mat S =
+        made.truth[k] * prior.C * made.truth[k].t() + prior.s * arma::diagmat(prior.noise);
     for (const uword j : members) {
       double wrong = 0, size = 0;
       for (uword i = 0; i < 15; ++i) {
@@ -222,8 +222,9 @@ TEST_CASE("the score is that of each entry predicted from the others") {
         arma::uvec rest = arma::find_finite(made.X.col(j));
         rest.shed_rows(arma::find(rest == i));
         const arma::uvec one{i};
-        const double expected = arma::as_scalar(
-            S(one, rest) * arma::solve(arma::mat(S(rest, rest)), arma::vec(made.X.col(j)).elem(rest)));
+        const double expected =
+            arma::as_scalar(S(one, rest) * arma::solve(arma::mat(S(rest, rest)),
+                                                       arma::vec(made.X.col(j)).elem(rest)));
         wrong += std::pow(made.X(i, j) - expected, 2);
         size += std::pow(made.X(i, j) - reference[i], 2);
       }
@@ -243,7 +244,8 @@ TEST_CASE("a perfect union of flats has the score 1, at any offset") {
   }
 }
 
-TEST_CASE_TEMPLATE("whitened unions work on whitened samples, a block at a time", T, double, float) {
+TEST_CASE_TEMPLATE("whitened unions work on whitened samples, a block at a time", T, double,
+                   float) {
   const support::Union<T> made(40, {3, 3}, 300, 60, 0.1, 0.01, 13);  // more than two blocks
   const DenseView<T> view(made.X);
   const arma::mat X = arma::conv_to<arma::mat>::from(made.X);
@@ -329,5 +331,6 @@ TEST_CASE("parts that do not belong together are refused") {
   refused(Bases{2 * U}, Bases{2 * U});
   refused(Bases{V}, Bases{V}, UnionCoordinates<double>{lift, nullptr});
   CHECK_NOTHROW(Union<double>(Bases{U}, Bases{U}, UnionCoordinates<double>{lift, nullptr}));
-  CHECK_THROWS_AS((void)Union<double>(Bases{U}).labels(DenseView<double>(V)), std::invalid_argument);
+  CHECK_THROWS_AS((void)Union<double>(Bases{U}).labels(DenseView<double>(V)),
+                  std::invalid_argument);
 }

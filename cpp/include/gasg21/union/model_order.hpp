@@ -106,34 +106,53 @@ inline double left_over(const arma::mat& X, const arma::uvec& labels,
 }
 
 /// Asks how far different representations agree, and how much is gained, for several numbers of
-/// clusters inside one subspace.
-inline void ask_representations(const arma::mat& X, uword d, std::uint64_t seed,
-                                const Parallel& parallel, Selection& selection) {
-  constexpr uword asked = 4, asked_at_most = 9;  // more than four only while they are sure
-  constexpr uword samples_per_dimension = 4;
-  const Screening one = fit_screening(X, {d}, seed, parallel);
-  const arma::mat in_one = inside(X, one, parallel);
-  if (in_one.empty() || !is_structured(in_one, one.overall.basis, parallel)) return;
-  double before = left_over(in_one, arma::uvec(in_one.n_cols, arma::fill::zeros), {d}, parallel);
-  bool was_sure = true;
-  for (uword K = 2; K < 2 + asked_at_most; ++K) {
-    const std::vector<uword> dimensions(K, d);
-    if (!Screening::applies(dimensions, X.n_rows)) return;
-    const arma::mat complete = inside(X, fit_screening(X, dimensions, seed, parallel), parallel);
-    if (complete.n_cols < samples_per_dimension * d * K) return;
-    const auto consensus = find_consensus(rotated(complete), dimensions, seed, parallel);
-    if (!consensus) return;
-    const double now = left_over(complete, consensus->labels, dimensions, parallel);
-    const double least = std::numeric_limits<double>::min();
+/// clusters inside one subspace of d dimensions.
+class Questions {
+ public:
+  Questions(const arma::mat& X, uword d, std::uint64_t seed, const Parallel& parallel)
+      : X_(X), d_(d), seed_(seed), parallel_(parallel) {}
+
+  /// Asks about no number if there are no clusters in the subspace.
+  void ask(Selection& selection) {
+    constexpr uword asked = 4, asked_at_most = 9;  // more than four only while they are sure
+    const Screening one = fit_screening(X_, {d_}, seed_, parallel_);
+    const arma::mat inside = inside_of(X_, one, parallel_);
+    if (inside.empty() || !is_structured(inside, one.overall.basis, parallel_)) return;
+    before_ = left_over(inside, arma::uvec(inside.n_cols, arma::fill::zeros), {d_}, parallel_);
+    bool was_sure = true;
+    for (uword K = 2; K < 2 + asked_at_most && ask_about(K, selection); ++K) {
+      const bool sure = is_sure(selection.agreement[K], selection.gain[K], K);
+      if (K > asked && !sure && !was_sure) return;
+      was_sure = sure;
+    }
+  }
+
+ private:
+  /// Returns false if there are too few coordinates or samples for K clusters.
+  bool ask_about(uword K, Selection& selection) {
+    constexpr uword samples_per_dimension = 4;
+    const std::vector<uword> dimensions(K, d_);
+    if (!Screening::applies(dimensions, X_.n_rows)) return false;
+    const arma::mat complete =
+        inside_of(X_, fit_screening(X_, dimensions, seed_, parallel_), parallel_);
+    if (complete.n_cols < samples_per_dimension * d_ * K) return false;
+    const auto consensus = find_consensus(rotated(complete), dimensions, seed_, parallel_);
+    if (!consensus) return false;
+    const double now = left_over(complete, consensus->labels, dimensions, parallel_);
     selection.agreement[K] = consensus->agreement;
     // Two of K clusters were one before.
-    selection.gain[K] = (1 - now / std::max(before, least)) * double(K) / 2;
-    before = now;
-    const bool sure = is_sure(selection.agreement[K], selection.gain[K], K);
-    if (K > asked && !sure && !was_sure) return;
-    was_sure = sure;
+    selection.gain[K] =
+        (1 - now / std::max(before_, std::numeric_limits<double>::min())) * double(K) / 2;
+    before_ = now;
+    return true;
   }
-}
+
+  const arma::mat& X_;
+  uword d_;
+  std::uint64_t seed_;
+  const Parallel& parallel_;
+  double before_ = 0;  // left over by one cluster fewer
+};
 
 /// The largest number of clusters that is sure; else the one with the best agreement, if that is
 /// good enough.
@@ -199,7 +218,8 @@ Selection choose_n_clusters(const Data& data, uword d, std::uint64_t seed,
   chosen.n_clusters = 1 + uword(std::max_element(ratios.begin(), ratios.end()) - ratios.begin());
   if (chosen.n_clusters == 1) {  // one subspace holds nearly all samples: are there clusters in it?
     const auto columns = random_columns(data.n_cols, detail::examined_for_order, seed);
-    detail::ask_representations(dense_samples(data, columns), d, seed, parallel, chosen);
+    const arma::mat X = dense_samples(data, columns);
+    detail::Questions(X, d, seed, parallel).ask(chosen);
     if (const auto number = detail::number_by_agreement(chosen)) {
       chosen.n_clusters = *number;
       chosen.rule = SelectionRule::agreement;

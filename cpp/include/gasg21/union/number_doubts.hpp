@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "gasg21/data/views.hpp"
@@ -59,12 +60,35 @@ enum class NumberDoubt { none, too_few_clusters, too_many_clusters };
 
 namespace detail {
 
+/// Some samples beside the subspaces.
+struct Examined {
+  NearSubspaces found;
+  std::vector<uword> known{};  // samples with a residual in each subspace
+  uword near = 0, near_several = 0;
+
+  explicit Examined(NearSubspaces samples) : found(std::move(samples)) {
+    for (uword j = 0; j < found.near.n_cols; ++j) {
+      if (!found.is_known(j)) continue;
+      known.push_back(j);
+      near += found.is_near_any(j);
+      near_several += found.n_near(j) > 1;
+    }
+  }
+
+  /// Whether clusters can be told apart by the subspaces.
+  bool tells() const {
+    constexpr double together = 0.8;  // share of the samples near several subspaces
+    return near > 0 && double(near_several) <= together * double(near);
+  }
+};
+
 /// Whether most members of one subspace lie near another one.
-inline bool coincide(const NearSubspaces& found, const std::vector<uword>& known) {
+inline bool coincide(const Examined& some) {
   constexpr double same = 0.5;
+  const NearSubspaces& found = some.found;
   const uword K = found.near.n_rows;
   arma::mat shared(K, K, arma::fill::zeros);  // column k: members of k near each subspace
-  for (const uword j : known) {
+  for (const uword j : some.known) {
     const uword k = found.nearest(j);
     if (found.near(k, j)) shared.col(k) += arma::conv_to<arma::vec>::from(found.near.col(j));
   }
@@ -86,42 +110,43 @@ inline bool holds_hardly_any(const std::vector<uword>& members,
 }
 
 /// What it would cost to leave out each subspace: the sum of the steps to the second nearest.
-inline std::vector<double> costs_of_removal(const NearSubspaces& found,
-                                            const std::vector<uword>& known) {
-  std::vector<double> costs(found.near.n_rows, 0);
-  for (const uword j : known) {
-    const uword k = found.nearest(j);
+inline std::vector<double> costs_of_removal(const Examined& some) {
+  const arma::mat& residuals = some.found.residuals;
+  std::vector<double> costs(residuals.n_rows, 0);
+  for (const uword j : some.known) {
+    const uword k = some.found.nearest(j);
     double second = std::numeric_limits<double>::infinity();
     for (uword l = 0; l < costs.size(); ++l)
-      if (l != k) second = std::min(second, found.residuals(l, j));
-    costs[k] += second - found.residuals(k, j);
+      if (l != k) second = std::min(second, residuals(l, j));
+    costs[k] += second - residuals(k, j);
   }
   return costs;
 }
 
-/// By how much the best of some new subspaces would lower the sum of the residuals.
-template <class T, class Data>
-double best_gain(const NearSubspaces& found, const std::vector<uword>& known, const Data& some,
-                 const std::vector<uword>& dimensions, std::uint64_t seed,
-                 const Parallel& parallel) {
-  constexpr uword more = 10;
-  const uword K = dimensions.size(), d = *std::max_element(dimensions.begin(), dimensions.end());
-  Seeder<T> seeder(some, some.n_cols, seed);
-  SeedingOptions options;
-  options.dimensions = std::vector<uword>(K, d);
-  options.n_candidates = K + more;
-  seeder.make_candidates(Seeding::density, options, parallel);
-  const arma::mat tried = near_subspaces(seeder.candidates(), some, parallel).residuals;
+/// By how much the best of some new subspaces would lower the sum of the residuals. `tried` are the
+/// residuals in these.
+inline double best_gain(const Examined& some, const arma::mat& tried) {
   double best = 0;
   for (uword q = 0; q < tried.n_rows; ++q) {
     double gain = 0;
-    for (const uword j : known) {
-      const double step = found.residuals(found.nearest(j), j) - tried(q, j);
+    for (const uword j : some.known) {
+      const double step = some.found.residuals(some.found.nearest(j), j) - tried(q, j);
       if (step > 0) gain += step;  // not for NaN
     }
     best = std::max(best, gain);
   }
   return best;
+}
+
+/// Candidates for one more subspace: more of them than there are subspaces.
+template <class T, class Data>
+std::vector<arma::Mat<T>> new_candidates(const Data& some, const std::vector<uword>& dimensions,
+                                         std::uint64_t seed, const Parallel& parallel) {
+  constexpr uword more = 10;
+  const uword K = dimensions.size(), d = *std::max_element(dimensions.begin(), dimensions.end());
+  Seeder<T> seeder(some, some.n_cols, seed);
+  seeder.make_candidates(Seeding::density, {std::vector<uword>(K, d), K + more, 0}, parallel);
+  return seeder.candidates();
 }
 
 }  // namespace detail
@@ -134,29 +159,21 @@ NumberDoubt doubt_number(const std::vector<arma::Mat<T>>& bases, const Data& dat
                          const arma::uvec& labels, std::uint64_t seed,
                          const Parallel& parallel = Parallel()) {
   constexpr uword examined = 600, per_cluster = 40;
-  constexpr double together = 0.8;  // share of the samples from which clusters cannot be told apart
-  constexpr double added = 0.4;     // share of a typical subspace's gain that a missing one has
+  constexpr double added = 0.4;  // share of a typical subspace's gain that a missing one has
   const uword K = bases.size();
   const std::vector<uword> dimensions = dimensions_of(bases);
   const SubsetView<Data> some(
       data, random_columns(data.n_cols, std::max(examined, per_cluster * K), seed));
-  const NearSubspaces found = near_subspaces(bases, some, parallel);
-  std::vector<uword> known;
-  uword near = 0, near_several = 0;
-  for (uword j = 0; j < some.n_cols; ++j) {
-    if (!found.is_known(j)) continue;
-    known.push_back(j);
-    near += found.is_near_any(j);
-    near_several += found.n_near(j) > 1;
-  }
-  if (K < 2 || near == 0 || double(near_several) > together * double(near))
-    return NumberDoubt::none;
-  if (detail::coincide(found, known) ||
-      detail::holds_hardly_any(count_members(labels, K), dimensions))
+  const detail::Examined beside(near_subspaces(bases, some, parallel));
+  if (K < 2 || !beside.tells()) return NumberDoubt::none;
+  if (detail::coincide(beside) || detail::holds_hardly_any(count_members(labels, K), dimensions))
     return NumberDoubt::too_many_clusters;
-  const double typical = median(detail::costs_of_removal(found, known));
-  const double gain = detail::best_gain<T>(found, known, some, dimensions, seed, parallel);
-  return gain > added * typical ? NumberDoubt::too_few_clusters : NumberDoubt::none;
+  const auto tried =
+      near_subspaces(detail::new_candidates<T>(some, dimensions, seed, parallel), some, parallel);
+  const double typical = median(detail::costs_of_removal(beside));
+  return detail::best_gain(beside, tried.residuals) > added * typical
+             ? NumberDoubt::too_few_clusters
+             : NumberDoubt::none;
 }
 
 }  // namespace gasg21

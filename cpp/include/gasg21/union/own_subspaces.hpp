@@ -1,13 +1,18 @@
-// Samples in the subspaces of their labels: residuals, and missing entries filled in.
+// Samples in the subspaces of their labels: residuals, missing entries filled in, and the score.
 #pragma once
 
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "gasg21/data/observation.hpp"
+#include "gasg21/data/views.hpp"
+#include "gasg21/fit/completer.hpp"
 #include "gasg21/fit/projector.hpp"
+#include "gasg21/inliers/held_out_score.hpp"
+#include "gasg21/inliers/weight_prior.hpp"
 #include "gasg21/support/config.hpp"
 #include "gasg21/support/parallel.hpp"
 
@@ -56,10 +61,11 @@ template <class T, class Data, class Use>
 void each_own(const std::vector<arma::Mat<T>>& subspaces, const Data& data,
               const Parallel& parallel, Use&& use) {
   constexpr uword chunk = 64;
-  for_blocks(data.n_cols, chunk, parallel, [&] { return OwnProjector<T>(subspaces); },
-             [&](uword from, uword to, OwnProjector<T>& projector) {
-               for (uword j = from; j < to; ++j) use(j, data.sample(j), projector);
-             });
+  for_blocks(
+      data.n_cols, chunk, parallel, [&] { return OwnProjector<T>(subspaces); },
+      [&](uword from, uword to, OwnProjector<T>& projector) {
+        for (uword j = from; j < to; ++j) use(j, data.sample(j), projector);
+      });
 }
 
 }  // namespace detail
@@ -101,6 +107,46 @@ void complete_in_own(const std::vector<arma::Mat<T>>& subspaces, const Data& dat
     });
     fill_until(n);
   });
+}
+
+namespace detail {
+
+/// Adds the errors of the members of one subspace, each of whose first n entries is predicted from
+/// the others.
+template <class T, class Data>
+void add_held_out_errors(const arma::Mat<T>& U, const Data& members, uword n,
+                         const arma::vec& reference, const Parallel& parallel,
+                         std::vector<double>& errors) {
+  constexpr uword chunk = 16;
+  const WeightPrior prior = learn_prior(U, members);
+  const uword before = errors.size();
+  errors.resize(before + members.n_cols);
+  for_blocks(
+      members.n_cols, chunk, parallel, [&] { return Completer<T>(U, prior); },
+      [&](uword from, uword to, Completer<T>& completer) {
+        for (uword j = from; j < to; ++j) {
+          completer.read(members.sample(j));
+          errors[before + j] = completer.held_out_error(n, reference.memptr());
+        }
+      });
+}
+
+}  // namespace detail
+
+/// How well the first n entries of the samples are predicted from the others, in the subspaces of
+/// their labels: see `held_out_score`. Samples without a label do not count; 0 if none has one.
+template <class T, class Data>
+double score_in_own(const std::vector<arma::Mat<T>>& subspaces, const Data& data,
+                    const arma::uvec& labels, uword n, const Parallel& parallel = Parallel()) {
+  const arma::vec reference = score_reference<T>(data);
+  std::vector<double> errors;
+  for (uword k = 0; k < subspaces.size(); ++k) {
+    const arma::uvec members = arma::find(labels == k);
+    if (members.empty()) continue;
+    const SubsetView<Data> own(data, arma::conv_to<std::vector<uword>>::from(members));
+    detail::add_held_out_errors(subspaces[k], own, n, reference, parallel, errors);
+  }
+  return errors.empty() ? 0 : held_out_score(std::move(errors));
 }
 
 }  // namespace gasg21

@@ -10,15 +10,12 @@
 #include "gasg21/data/lift.hpp"
 #include "gasg21/data/views.hpp"
 #include "gasg21/fit/assign.hpp"
-#include "gasg21/fit/completer.hpp"
 #include "gasg21/fit/subspace_bank.hpp"
 #include "gasg21/geometry/affine.hpp"
 #include "gasg21/geometry/grassmann.hpp"
 #include "gasg21/geometry/products.hpp"
-#include "gasg21/inliers/held_out_score.hpp"
 #include "gasg21/inliers/null_bounds.hpp"
 #include "gasg21/inliers/residual_split.hpp"
-#include "gasg21/inliers/weight_prior.hpp"
 #include "gasg21/support/config.hpp"
 #include "gasg21/support/error.hpp"
 #include "gasg21/support/parallel.hpp"
@@ -91,16 +88,17 @@ class Union {
   }
   Union with_split(ResidualSplit split) const { return {subspaces_, bases_, coordinates_, split}; }
 
-  /// The samples in the whitened coordinates, one per column, for a stream that goes on in them; NaN
-  /// where they are not determined.  Pre: the union is whitened.
+  /// The samples in the whitened coordinates, one per column, for a stream that goes on in them;
+  /// NaN where they are not determined.  Pre: the union is whitened.
   template <class Data>
   arma::Mat<T> whitened(const Data& data, const Parallel& parallel = Parallel()) const {
     const Data view = view_of(data);
     arma::Mat<T> all(bases_[0].n_rows, view.n_cols);
-    detail::for_blocks(view.n_cols, block, parallel, [] { return 0; },
-                       [&](uword from, uword to, int&) {
-                         all.cols(from, to - 1) = coordinates_.whitened(view, from, to);
-                       });
+    detail::for_blocks(
+        view.n_cols, block, parallel, [] { return 0; },
+        [&](uword from, uword to, int&) {
+          all.cols(from, to - 1) = coordinates_.whitened(view, from, to);
+        });
     return all;
   }
 
@@ -161,15 +159,16 @@ class Union {
   ResidualSplit find_split(const Data& data, const Assignment<T>& assigned,
                            const Parallel& parallel = Parallel()) const {
     constexpr double deviations = 5;  // above the typical residual, that a member may lie
-    arma::vec residuals = own_residuals(subspaces_, view_of(data), assigned.labels, parallel).absolute;
+    arma::vec residuals =
+        own_residuals(subspaces_, view_of(data), assigned.labels, parallel).absolute;
     const std::vector<bool> is_near = near(data, assigned);
     for (uword j = 0; j < residuals.n_elem; ++j)
       if (!is_near[j]) residuals[j] = arma::datum::nan;
     return split_residuals(residuals, deviations);
   }
 
-  /// The labels, none for outliers: samples as far from the subspaces as a random direction, outside
-  /// the span of all clusters, or above the split of the residuals.
+  /// The labels, none for outliers: samples as far from the subspaces as a random direction,
+  /// outside the span of all clusters, or above the split of the residuals.
   template <class Data>
   arma::uvec reject(const Data& data, const Assignment<T>& assigned,
                     const Parallel& parallel = Parallel()) const {
@@ -189,18 +188,19 @@ class Union {
                                   const Parallel& parallel = Parallel()) const {
     if (!coordinates_.whitening) return labels;
     const Data view = view_of(data);
-    detail::for_blocks(view.n_cols, block, parallel, [] { return 0; },
-                       [&](uword from, uword to, int&) {
-                         const std::vector<bool> out = coordinates_.is_outlier(view, from, to);
-                         for (uword j = from; j < to; ++j)
-                           if (out[j - from]) labels[j] = n_clusters();
-                       });
+    detail::for_blocks(
+        view.n_cols, block, parallel, [] { return 0; },
+        [&](uword from, uword to, int&) {
+          const std::vector<bool> out = coordinates_.is_outlier(view, from, to);
+          for (uword j = from; j < to; ++j)
+            if (out[j - from]) labels[j] = n_clusters();
+        });
     return labels;
   }
 
-  /// Writes the missing entries of the samples, from the subspace that each is nearest to, to `out`,
-  /// n_features() x m; NaN where they are not determined. The other entries of `out` keep their
-  /// values.
+  /// Writes the missing entries of the samples, from the subspace that each is nearest to, to
+  /// `out`, n_features() x m; NaN where they are not determined. The other entries of `out` keep
+  /// their values.
   template <class Data>
   void complete(const Data& data, T* out, const Parallel& parallel = Parallel()) const {
     const Data view = view_of(data);
@@ -224,17 +224,7 @@ class Union {
   template <class Data>
   double score(const Data& data, const Parallel& parallel = Parallel()) const {
     const Data view = view_of(data);
-    const arma::uvec nearest = labels(view, parallel);
-    const arma::vec reference = score_reference<T>(view);
-    std::vector<double> errors;
-    for (uword k = 0; k < n_clusters(); ++k) {
-      const arma::uvec members = arma::find(nearest == k);
-      if (members.empty()) continue;
-      const SubsetView<Data> own(view, arma::conv_to<std::vector<uword>>::from(members));
-      const std::vector<double> some = held_out_errors(subspaces_[k], own, reference, parallel);
-      errors.insert(errors.end(), some.begin(), some.end());
-    }
-    return errors.empty() ? 0 : held_out_score(std::move(errors));
+    return score_in_own(subspaces_, view, labels(view, parallel), n_features(), parallel);
   }
 
  private:
@@ -286,24 +276,6 @@ class Union {
     const OwnResiduals own = own_residuals(subspaces_, view, labels, parallel);
     for (uword j = 0; j < labels.n_elem; ++j)
       if (split_.is_above(own.absolute[j]) && own.relative[j] > small) labels[j] = n_clusters();
-  }
-
-  /// The errors of entries that are predicted from the others of their samples.
-  template <class Data>
-  std::vector<double> held_out_errors(const arma::Mat<T>& U, const Data& members,
-                                      const arma::vec& reference, const Parallel& parallel) const {
-    const WeightPrior prior = learn_prior(U, members);
-    std::vector<double> errors(members.n_cols);
-    constexpr uword chunk = 16;
-    detail::for_blocks(
-        members.n_cols, chunk, parallel, [&] { return Completer<T>(U, prior); },
-        [&](uword from, uword to, Completer<T>& completer) {
-          for (uword j = from; j < to; ++j) {
-            completer.read(members.sample(j));
-            errors[j] = completer.held_out_error(n_features(), reference.memptr());
-          }
-        });
-    return errors;
   }
 
   std::vector<arma::Mat<T>> subspaces_, bases_;

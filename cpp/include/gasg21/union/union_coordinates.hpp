@@ -44,8 +44,8 @@ struct UnionCoordinates {
     return data;
   }
 
-  /// The samples from <= j < to of a lifted view, in the working coordinates; NaN where they are not
-  /// determined.  Pre: whitening.
+  /// The samples from <= j < to of a lifted view, in the working coordinates; NaN where they are
+  /// not determined.  Pre: whitening.
   template <class Data>
   arma::Mat<T> whitened(const Data& view, uword from, uword to) const {
     return arma::conv_to<arma::Mat<T>>::from(whitening->apply(dense(view, from, to)));
