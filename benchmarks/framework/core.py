@@ -132,7 +132,7 @@ def fit(X: np.ndarray, d: int, *, doubt: bool) -> np.ndarray:
         init="random",
         options=_core.RecoverOptions(doubt=doubt),
     )
-    return np.asarray(found["subspace"].components)
+    return np.asarray(found.subspace.components)
 
 
 def stream_starter(

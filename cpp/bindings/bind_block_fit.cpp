@@ -2,7 +2,9 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
+#include <gasg21/recovery/sampling.hpp>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "block_tuple.hpp"
@@ -21,17 +23,15 @@ class PyBlockFit {
   using Core = typename PyTracker<T>::Core;
 
   /// Stream and polish on the sample.
-  PyBlockFit(const py::object& samples, const py::object& mask, uword n, uword d,
-             TrackerChoice choice, const RecoverOptions& options, py::object progress)
-      : choice_(std::move(choice)),
-        data_(as_view<T>(samples, mask, n), options.center, choice_.metric.scaled()) {
+  PyBlockFit(const AnyView<T>& sample, uword d, TrackerPlan<Core> plan,
+             const RecoverOptions& options, const py::object& progress) {
     const uword working = std::max(d, options.working_components);
-    Watch watch(std::move(progress), double(n * (working + 1)));
-    fit_ = std::make_unique<Recoverer<Core>>(
-        make_tracker<T>(data_, working, choice_.rule, choice_, watch), d + data_.more(), options);
+    Watch watch(progress, double(sample.n_rows * (working + 1)));
     {
       const py::gil_scoped_release nogil;
-      fit_->solve(data_.view, watch);
+      const bool scaled = plan.metric.scaled();
+      fit_.emplace(PyData<T>(sample, options.center, scaled), d, std::move(plan), options);
+      fit_->solve(watch);
     }
     interrupt_ = watch.pending();
   }
@@ -39,47 +39,46 @@ class PyBlockFit {
   /// Basis, scatter and lift that the sums of the next round are made with; None if no round is to
   /// come.
   py::object state() const {
-    if (!fit_->may_go_on()) return py::none();
-    const Scatter& scatter = fit_->scatter();
-    return py::make_tuple(to_components(fit_->working_basis()),
-                          py::make_tuple(to_square(scatter.C), scatter.s),
-                          pack<T>(fit_->tracker().lift()));
+    const auto& fit = fit_->recoverer();
+    if (!fit.may_go_on()) return py::none();
+    return py::make_tuple(to_components(fit.working_basis()), to_pair(fit.scatter()),
+                          pack<T>(fit.state().tracker.lift()));
   }
 
   /// Ends a round with the sums over all blocks. Returns whether it was the last.
   bool round(const py::tuple& given) {
-    const arma::Mat<T>& U = fit_->working_basis();
-    const BlockSums sums = as_sums(given, U.n_rows, U.n_cols);
+    auto& fit = fit_->recoverer();
+    const BlockSums sums = as_sums(given, fit.working_basis().n_rows, fit.working_basis().n_cols);
     Unobserved nobody;
     const py::gil_scoped_release nogil;
-    return fit_->round(sums, nobody);
+    return fit.round(sums, nobody);
   }
 
-  /// Doubts and evidence from samples that are a share of the data. Returns what `recover` does.
-  py::dict finish(const py::object& samples, const py::object& mask, double share, bool rotate,
-                  bool interrupted, py::object progress) {
-    const uword n = data_.lift ? data_.lift->centre.n_elem : data_.view.n_rows;
-    AnyView<T> view = as_view<T>(samples, mask, n);
-    if (data_.lift) view = lifted(view, *data_.lift);
-    Watch watch(std::move(progress), double(view.n_rows * fit_->basis().n_cols));
-    if (interrupted) fit_->interrupt();
+  /// Doubts and evidence from samples that are a share of the data.
+  Recovered finish(const py::object& samples, const py::object& mask, double share, bool rotate,
+                   bool interrupted, py::object progress) {
+    const AnyView<T> view = as_view<T>(samples, mask, fit_->data().n_features());
+    Watch watch(std::move(progress), double(view.n_rows * reached().basis.n_cols));
+    if (interrupted) fit_->recoverer().interrupt();
+    std::optional<Found<Core>> found;
     {
       const py::gil_scoped_release nogil;
-      fit_->conclude_rounds(view, share, watch);
+      fit_->conclude(view, share, watch);
+      found = fit_->hand_over(view, watch);
     }
-    py::dict found = hand_over(*fit_, view, choice_, rotate, watch);
-    if (!interrupt_.is_none()) found["interrupt"] = interrupt_;
-    return found;
+    Recovered all = to_python(std::move(*found), rotate, watch);
+    if (!interrupt_.is_none()) all.interrupt = interrupt_;
+    return all;
   }
 
-  py::list history() const { return to_list(fit_->history()); }
-  uword n_components() const { return fit_->tracker().d(); }
-  const char* status() const { return to_string(fit_->status()); }
+  py::list history() const { return to_list(reached().history); }
+  uword n_components() const { return reached().tracker.d(); }
+  const char* status() const { return to_string(reached().status); }
 
  private:
-  TrackerChoice choice_;
-  Prepared<T> data_;
-  std::unique_ptr<Recoverer<Core>> fit_;
+  const FitState<Core>& reached() const { return fit_->recoverer().state(); }
+
+  std::optional<PyFit<T>> fit_;
   py::object interrupt_;
 };
 
@@ -91,7 +90,7 @@ void bind_block_fit_in(py::module_& m, const char* name) {
       .def("round", &Class::round, py::arg("sums"), "End a round; returns whether it was the last.")
       .def("finish", &Class::finish, py::arg("samples"), py::arg("mask"), py::kw_only(),
            py::arg("share"), py::arg("rotate"), py::arg("interrupted"),
-           py::arg("progress") = py::none(), "The result, as a dict like that of `recover`.")
+           py::arg("progress") = py::none(), "The result.")
       .def_property_readonly("history", &Class::history)
       .def_property_readonly("n_components", &Class::n_components)
       .def_property_readonly("status", &Class::status);
@@ -101,11 +100,11 @@ py::object solve_sample(const py::object& samples, const py::object& mask, uword
                         const Rule& rule, const Rule& stream_rule, const LossName& loss,
                         const Metric& metric, const py::object& init, const RecoverOptions& options,
                         const py::object& progress) {
-  TrackerChoice choice{AnyStep{rule},     AnyStep{stream_rule}, AnyLoss(loss),
-                       AnyMetric{metric}, options.seed,         init};
   return in_precision_of(values_of(samples), [&](auto zero) -> py::object {
-    return py::cast(std::make_unique<PyBlockFit<decltype(zero)>>(
-        samples, mask, n, d, std::move(choice), options, progress));
+    using T = decltype(zero);
+    return py::cast(std::make_unique<PyBlockFit<T>>(
+        as_view<T>(samples, mask, n), d,
+        as_plan<T>(rule, stream_rule, loss, metric, init, options.seed), options, progress));
   });
 }
 
@@ -118,9 +117,9 @@ void bind_block_fit(py::module_& m) {
         py::arg("d"), py::kw_only(), py::arg("rule"), py::arg("stream_rule"), py::arg("loss"),
         py::arg("metric"), py::arg("init"), py::arg("options"), py::arg("progress") = py::none(),
         "A fit to data in blocks, from a sample of it: a BlockFit.");
-  m.def("enough_samples", &enough_samples, py::arg("n"), py::arg("d"),
-        py::arg("observed_per_sample"), py::arg("fewest"),
-        "Samples that suffice to find a subspace.");
+  m.def("second_sample", &second_sample, py::arg("n"), py::arg("d"), py::arg("observed_per_sample"),
+        py::arg("first"), py::arg("found"), py::arg("most"),
+        "The size of a second sample, if the first does not suffice; else 0.");
 }
 
 }  // namespace gasg21::bindings

@@ -1,8 +1,7 @@
-// The rounds of the polish over blocks of data, for Python.
+// The sums of blocks of data, for Python.
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
-#include <gasg21/polish/polisher.hpp>
 #include <gasg21/recovery/block_sums.hpp>
 #include <gasg21/seeding/seeder.hpp>
 #include <memory>
@@ -12,6 +11,7 @@
 
 #include "array_view.hpp"
 #include "block_tuple.hpp"
+#include "counters.hpp"
 #include "lift.hpp"
 #include "module.hpp"
 #include "watch.hpp"
@@ -48,22 +48,24 @@ py::tuple block_sums_in(const py::array& components, const py::object& samples,
   return to_tuple(*sums);
 }
 
+/// `labels`: of the subspaces that samples belong to; None = the nearest.
 template <class T>
 py::tuple union_sums_in(const py::list& subspaces, const py::object& samples,
-                        const py::object& mask, const py::list& scatters, unsigned n_threads) {
+                        const py::object& mask, const py::list& given, const py::object& labels,
+                        unsigned n_threads) {
   const auto bases = copy_bases<T>(subspaces);
-  require(!bases.empty() && scatters.size() == bases.size(),
-          "there must be one scatter per subspace");
-  std::vector<Scatter> known;
-  for (uword k = 0; k < bases.size(); ++k)
-    known.push_back(as_scatter(scatters[k], bases[k].n_cols));
+  const std::vector<Scatter> scatters = as_scatters(given, bases);
   const AnyView<T> view = as_view<T>(samples, mask, bases[0].n_rows);
+  std::optional<arma::uvec> known;
+  if (!labels.is_none()) known = as_order(labels);
   UnionSums found;
-  without_gil(n_threads,
-              [&](const Parallel& parallel) { found = union_sums(bases, known, view, parallel); });
+  without_gil(n_threads, [&](const Parallel& parallel) {
+    found = known ? member_sums(bases, scatters, view, *known, parallel)
+                  : union_sums(bases, scatters, view, parallel);
+  });
   py::list sums;
   for (const BlockSums& each : found.sums) sums.append(to_tuple(each));
-  return py::make_tuple(sums, to_labels(found.labels, bases.size()), to_array(found.unassigned));
+  return py::make_tuple(sums, to_array(found.unassigned), to_labels(found.labels, bases.size()));
 }
 
 template <class T>
@@ -75,47 +77,21 @@ py::tuple start_scatter_in(const py::array& components, const py::object& sample
   Scatter scatter;
   without_gil(n_threads,
               [&](const Parallel& parallel) { scatter = start_scatter(U, block.view, parallel); });
-  return py::make_tuple(to_square(scatter.C), scatter.s);
+  return to_pair(scatter);
 }
 
-/// One subspace between the rounds.
-template <class T>
-class PyBlockPolish {
- public:
-  PyBlockPolish(const py::array& components, const py::object& scatter)
-      : U_(copy_basis<T>(components, "components")), scatter_(as_scatter(scatter, U_.n_cols)) {}
-
-  /// Ends a round with the sums over all blocks. Returns the angle by which the subspace moved;
-  /// without a scatter the round only finds it, and the angle is pi / 2.
-  double update(const py::tuple& given) {
-    const BlockSums sums = as_sums(given, U_.n_rows, U_.n_cols);
-    const bool first = scatter_.C.empty();
-    scatter_ = Scatter(sums.scatter);
-    scatter_.s *= softness(U_.n_cols, sums.near);
-    if (first) return arma::datum::pi / 2;
-    const py::gil_scoped_release nogil;
-    return advance(U_, sums.rows<T>(), scatter_, secant_, Parallel());
-  }
-
-  py::array_t<T> components() const { return to_components(U_); }
-  py::object scatter() const {
-    if (scatter_.C.empty()) return py::none();
-    return py::make_tuple(to_square(scatter_.C), scatter_.s);
-  }
-
- private:
-  arma::Mat<T> U_;
-  Scatter scatter_;
-  Secant<T> secant_;
-};
-
-template <class T>
-void bind_block_polish(py::module_& m, const char* name) {
-  using Class = PyBlockPolish<T>;
-  py::class_<Class>(m, name)
-      .def("update", &Class::update, py::arg("sums"), "End a round; returns the angle moved.")
-      .def_property_readonly("components", &Class::components)
-      .def_property_readonly("scatter", &Class::scatter);
+/// Throws unless components are an orthonormal basis that the core can borrow.
+void require_orthonormal(const py::array& components) {
+  const bool single = py::isinstance<py::array_t<float>>(components);
+  if (components.ndim() != 2 || !(single || py::isinstance<py::array_t<double>>(components)))
+    require(false, "components must be a 2-d array of dtype float64 or float32, not ",
+            components.ndim(), "-d of dtype ", std::string(py::str(components.dtype())));
+  const double error = in_precision_of(components, [&](auto zero) {
+    using T = decltype(zero);
+    return double(orthonormality_error<T>(Basis<T>(components, "components")));
+  });
+  require(error < 1e-3, "components must have orthonormal rows; components @ components.T differs ",
+          "from the identity by ", error);
 }
 
 /// Replaces subspaces that missed a cluster of the samples. Returns all of them, and which are new.
@@ -136,17 +112,8 @@ py::tuple repair_in(const py::list& subspaces, const py::object& samples, const 
 }  // namespace
 
 void bind_blocks(py::module_& m) {
-  bind_block_polish<double>(m, "BlockPolish64");
-  bind_block_polish<float>(m, "BlockPolish32");
-  m.def(
-      "block_polish",
-      [](const py::array& components, const py::object& scatter) {
-        require_basis(components, "components");
-        return in_precision_of(components, [&](auto zero) -> py::object {
-          return py::cast(std::make_unique<PyBlockPolish<decltype(zero)>>(components, scatter));
-        });
-      },
-      py::arg("components"), py::arg("scatter"), "One subspace between rounds over blocks.");
+  m.def("require_orthonormal", &require_orthonormal, py::arg("components"),
+        "Refuse what is not an orthonormal basis, C-ordered, of float64 or float32.");
   m.def(
       "block_sums",
       [](const py::array& components, const py::object& samples, const py::object& mask,
@@ -161,14 +128,33 @@ void bind_blocks(py::module_& m) {
   m.def(
       "union_sums",
       [](const py::list& subspaces, const py::object& samples, const py::object& mask,
-         const py::list& scatters, unsigned n_threads) {
+         const py::list& scatters, const py::object& labels, unsigned n_threads) {
         return in_precision_of(values_of(samples), [&](auto zero) {
-          return union_sums_in<decltype(zero)>(subspaces, samples, mask, scatters, n_threads);
+          return union_sums_in<decltype(zero)>(subspaces, samples, mask, scatters, labels,
+                                               n_threads);
         });
       },
       py::arg("subspaces"), py::arg("samples"), py::arg("mask"), py::arg("scatters"),
-      py::arg("n_threads") = 1,
-      "The sums of one block for each subspace, the labels, and the counts of the rest.");
+      py::arg("labels") = py::none(), py::arg("n_threads") = 1,
+      "The sums of one block for each subspace, the counts of the rest, and the labels.");
+  m.def(
+      "scatter_of",
+      [](const py::array& C, double s, double weight) {
+        require(C.ndim() == 2 && C.shape(0) >= 1, "C must be 2-d");
+        ScatterSums sums(uword(C.shape(0)));
+        sums.C = from_square(C, uword(C.shape(0)));
+        sums.s = s;
+        sums.weight = weight;
+        return to_pair(Scatter(sums));
+      },
+      py::arg("C"), py::arg("s"), py::arg("weight"), "The scatter (C, s) of the sums of a block.");
+  m.def(
+      "diagnostics",
+      [](const py::object& counts) {
+        const Usage usage = as_usage(counts);
+        return to_dict(usage.counters, usage.entries_used);
+      },
+      py::arg("counts"), "The counts of a block by their names.");
   m.def(
       "start_scatter",
       [](const py::array& components, const py::object& samples, const py::object& mask,

@@ -4,9 +4,8 @@
 #include <pybind11/stl.h>
 
 #include <gasg21/recover.hpp>
-#include <gasg21/recovery/recentre.hpp>
 #include <memory>
-#include <string>
+#include <optional>
 #include <utility>
 
 #include "any_rule.hpp"
@@ -22,56 +21,32 @@ namespace gasg21::bindings {
 
 namespace {
 
-/// Moves the centre onto the subspace by some fits, each about the centre that the last one found.
-/// Each brings it about ten times nearer.
-template <class T, class Begin>
-void centre_on_subspace(Prepared<T>& data, const AnyLoss& loss, Begin&& begin, Watch& watch) {
-  constexpr int rounds = 4;
-  data.set({data.lift->centre, T(0)});
-  for (int round = 0; round < rounds; ++round) {
-    auto fit = begin();
-    const py::gil_scoped_release nogil;
-    fit.run(data.view, watch);
-    if (fit.status() == Status::interrupted) return;
-    data.set({data.lift->centre + median_residuals(fit.basis(), data.view, loss), T(0)});
-  }
-}
-
 template <class T>
-py::dict recover_in(const py::object& samples, const py::object& mask, uword n, uword d,
-                    const TrackerChoice& choice, const RecoverOptions& options, bool rotate,
-                    py::object progress, py::object search_infinite) {
-  using Core = typename PyTracker<T>::Core;
-  Prepared<T> data(as_view<T>(samples, mask, n), options.center, choice.metric.scaled());
-  const uword working = std::max(d, options.working_components);
-  Watch watch(std::move(progress), double(n * (working + 1)));
-  watch.refuse_infinite(std::move(search_infinite));
-  const auto begin = [&] {
-    return Recoverer<Core>(make_tracker<T>(data, working, choice.rule, choice, watch),
-                           d + data.more(), options);
-  };
-  if (options.center && !choice.loss.is_least_squares()) {
-    watch.show_passes(false);
-    centre_on_subspace(data, choice.loss, begin, watch);
-    watch.show_passes(true);
-  }
-  Recoverer<Core> fit = begin();
+Recovered recover_in(const AnyView<T>& samples, uword d,
+                     TrackerPlan<typename PyTracker<T>::Core> plan, const RecoverOptions& options,
+                     bool rotate, Watch& watch) {
+  std::optional<Found<typename PyTracker<T>::Core>> found;
   {
     const py::gil_scoped_release nogil;
-    fit.run(data.view, watch);
+    const bool scaled = plan.metric.scaled();
+    PyFit<T> fit(PyData<T>(samples, options.center, scaled), d, std::move(plan), options);
+    fit.run(watch);
+    found = fit.hand_over(watch);
   }
-  return hand_over(fit, data.view, choice, rotate, watch);
+  return to_python(std::move(*found), rotate, watch);
 }
 
-py::dict recover_any(const py::object& samples, const py::object& mask, uword n, uword d,
-                     const Rule& rule, const Rule& stream_rule, const LossName& loss,
-                     const Metric& metric, const py::object& init, const RecoverOptions& options,
-                     bool rotate, const py::object& progress, const py::object& search_infinite) {
-  const TrackerChoice choice{AnyStep{rule},     AnyStep{stream_rule}, AnyLoss(loss),
-                             AnyMetric{metric}, options.seed,         init};
+Recovered recover_any(const py::object& samples, const py::object& mask, uword n, uword d,
+                      const Rule& rule, const Rule& stream_rule, const LossName& loss,
+                      const Metric& metric, const py::object& init, const RecoverOptions& options,
+                      bool rotate, const py::object& progress, const py::object& search_infinite) {
   return in_precision_of(values_of(samples), [&](auto zero) {
-    return recover_in<decltype(zero)>(samples, mask, n, d, choice, options, rotate, progress,
-                                      search_infinite);
+    using T = decltype(zero);
+    Watch watch(progress, double(n * (std::max(d, options.working_components) + 1)));
+    watch.refuse_infinite(search_infinite);
+    return recover_in<T>(as_view<T>(samples, mask, n), d,
+                         as_plan<T>(rule, stream_rule, loss, metric, init, options.seed), options,
+                         rotate, watch);
   });
 }
 
@@ -79,36 +54,45 @@ py::object start_any(const py::object& samples, const py::object& mask, uword n,
                      const Rule& rule, const LossName& loss, const Metric& metric,
                      const py::object& init, bool center, std::uint64_t seed,
                      const Following& following) {
-  const TrackerChoice choice{AnyStep{rule},     AnyStep{rule}, AnyLoss(loss),
-                             AnyMetric{metric}, seed,          init};
   return in_precision_of(values_of(samples), [&](auto zero) -> py::object {
     using T = decltype(zero);
+    const AnyView<T> view = as_view<T>(samples, mask, n);
+    const auto plan = as_plan<T>(rule, rule, loss, metric, init, seed);
     Watch watch;
-    auto tracker =
-        make_tracker<T>(Prepared<T>(as_view<T>(samples, mask, n), center, choice.metric.scaled()),
-                        d, choice.rule, choice, watch);
+    std::optional<typename PyTracker<T>::Core> tracker;
+    {
+      const py::gil_scoped_release nogil;
+      tracker = plan.start_on(PyData<T>(view, center, plan.metric.scaled()), d, watch);
+    }
     watch.finish();
-    tracker.follow(following);
-    return py::cast(std::make_unique<PyTracker<T>>(std::move(tracker)));
+    tracker->follow(following);
+    return py::cast(std::make_unique<PyTracker<T>>(std::move(*tracker)));
   });
 }
 
+/// A share of 0 keeps all dimensions that are found.
 uword choose_any(const py::object& samples, const py::object& mask, uword n, bool center,
-                 std::uint64_t seed, unsigned n_threads, const py::object& progress) {
+                 double share, std::uint64_t seed, unsigned n_threads, const py::object& progress) {
   return in_precision_of(values_of(samples), [&](auto zero) {
     using T = decltype(zero);
-    const Prepared<T> data(as_view<T>(samples, mask, n), center, true);
+    const AnyView<T> view = as_view<T>(samples, mask, n);
+    const Rule rule = AdaptiveStep(AdaptiveStepOptions::defaults(true, false));
+    const auto plan = as_plan<T>(rule, rule, "l21", CovarianceScaling{}, py::str("random"), seed);
     RecoverOptions options;
+    options.center = center;
     options.seed = seed;
     options.n_threads = n_threads;
-    Watch watch(progress);
+    Watch watch(progress), quiet;
     uword d = 0;
     try {
       const py::gil_scoped_release nogil;
-      d = chosen_dimension<T>(data.view, options, watch);
+      const PyData<T> data(view, center, true);
+      d = chosen_dimension<T>(data.view(), options, watch);
+      if (share > 0) d = dimension_of_share(data, share, d, plan, options, quiet);
     } catch (const Stopped&) {
     }
     watch.finish();
+    quiet.finish();
     return d;
   });
 }
@@ -148,13 +132,36 @@ void bind_recover(py::module_& m) {
            py::arg("working_components") = defaults.working_components,
            py::arg("seed") = defaults.seed, py::arg("n_threads") = defaults.n_threads,
            py::arg("following") = defaults.following);
-  m.def("recover", &recover_any, py::arg("samples"), py::arg("mask"), py::arg("n"), py::arg("d"),
-        py::kw_only(), py::arg("rule"), py::arg("stream_rule"), py::arg("loss"), py::arg("metric"),
-        py::arg("init"), py::arg("options"), py::arg("rotate") = true,
-        py::arg("progress") = py::none(), py::arg("search_infinite") = py::none(),
-        "A whole fit: stream, polish, self-check. Returns a dict; \"interrupt\" is the exception "
-        "that stopped it, or None. `search_infinite` is called when the stream meets an infinity; "
-        "what it raises stops the fit.");
+  py::class_<Doubts>(m, "Doubts")
+      .def_property_readonly("few_inliers",
+                             [](const Doubts& d) { return d.determined.few_inliers; })
+      .def_property_readonly("unobserved", [](const Doubts& d) { return d.determined.unobserved; })
+      .def_property_readonly("hardly_observed",
+                             [](const Doubts& d) { return d.determined.hardly_observed; })
+      .def_property_readonly("blocks", [](const Doubts& d) { return d.determined.blocks; })
+      .def_property_readonly("information",
+                             [](const Doubts& d) { return d.determined.information; })
+      .def_property_readonly("angle", [](const Doubts& d) { return d.determined.angle; })
+      .def_property_readonly("other", [](const Doubts& d) { return d.other.nearer; })
+      .def_property_readonly("bent", [](const Doubts& d) { return d.other.bent; });
+  py::class_<Recovered>(m, "Recovered")
+      .def_readonly("tracker", &Recovered::tracker)
+      .def_readonly("subspace", &Recovered::subspace)
+      .def_readonly("interrupt", &Recovered::interrupt, "The exception that stopped it, or None.")
+      .def_readonly("counters", &Recovered::counters)
+      .def_readonly("step_size", &Recovered::step_size)
+      .def_readonly("level", &Recovered::level)
+      .def_readonly("estimated_angle", &Recovered::estimated_angle)
+      .def_readonly("doubts", &Recovered::doubts)
+      .def_property_readonly("status", [](const Recovered& r) { return to_string(r.status); })
+      .def_property_readonly("history", [](const Recovered& r) { return to_list(r.history); });
+  m.def(
+      "recover", &recover_any, py::arg("samples"), py::arg("mask"), py::arg("n"), py::arg("d"),
+      py::kw_only(), py::arg("rule"), py::arg("stream_rule"), py::arg("loss"), py::arg("metric"),
+      py::arg("init"), py::arg("options"), py::arg("rotate") = true,
+      py::arg("progress") = py::none(), py::arg("search_infinite") = py::none(),
+      "A whole fit: stream, polish, self-check. `search_infinite` is called when the stream meets "
+      "an infinity; what it raises stops the fit.");
   m.def("start_tracker", &start_any, py::arg("samples"), py::arg("mask"), py::arg("n"),
         py::arg("d"), py::kw_only(), py::arg("rule"), py::arg("loss"), py::arg("metric"),
         py::arg("init"), py::arg("center"), py::arg("seed"), py::arg("following"),
@@ -162,8 +169,9 @@ void bind_recover(py::module_& m) {
   m.def("offset_ratio", &offset_ratio_any, py::arg("samples"), py::arg("mask"), py::arg("n"),
         "How far the centre of the samples is from 0, in units of their spread about it.");
   m.def("choose_dimension", &choose_any, py::arg("samples"), py::arg("mask"), py::arg("n"),
-        py::kw_only(), py::arg("center"), py::arg("seed"), py::arg("n_threads"),
-        py::arg("progress") = py::none(), "The dimension that n_components=\"auto\" means.");
+        py::kw_only(), py::arg("center"), py::arg("share"), py::arg("seed"), py::arg("n_threads"),
+        py::arg("progress") = py::none(),
+        "The dimension that n_components=\"auto\" or a share of the variance means.");
 }
 
 }  // namespace gasg21::bindings

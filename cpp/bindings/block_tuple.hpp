@@ -5,6 +5,7 @@
 #include <pybind11/pybind11.h>
 
 #include <gasg21/recovery/block_sums.hpp>
+#include <vector>
 
 #include "array_view.hpp"
 
@@ -27,7 +28,30 @@ inline Scatter as_scatter(const py::handle& given, uword d) {
   require(py::isinstance<py::tuple>(given) && py::len(given) == 2,
           "the scatter must be None or a pair (C, s)");
   const auto pair = py::reinterpret_borrow<py::tuple>(given);
-  return Scatter(from_square(as_array(pair[0], "C"), d), pair[1].cast<double>());
+  const Scatter scatter(from_square(as_array(pair[0], "C"), d), pair[1].cast<double>());
+  require(scatter.C.is_finite() && scatter.s > 0, "the scatter has s=", scatter.s,
+          ", which must be positive, and C, which must be finite");
+  return scatter;
+}
+
+inline py::tuple to_pair(const Scatter& scatter) {
+  return py::make_tuple(to_square(scatter.C), scatter.s);
+}
+
+inline py::object to_pair_or_none(const Scatter& scatter) {
+  if (scatter.C.empty()) return py::none();
+  return to_pair(scatter);
+}
+
+/// (C, s) or None for each subspace.
+template <class T>
+std::vector<Scatter> as_scatters(const py::list& given, const std::vector<arma::Mat<T>>& bases) {
+  require(!bases.empty() && given.size() == bases.size(), "there are ", bases.size(),
+          " subspaces and ", given.size(), " scatters; there must be one scatter per subspace");
+  std::vector<Scatter> scatters;
+  for (uword k = 0; k < bases.size(); ++k)
+    scatters.push_back(as_scatter(given[k], bases[k].n_cols));
+  return scatters;
 }
 
 /// How many samples had which outcome, then the entries used.

@@ -60,6 +60,7 @@ PYBIND11_MODULE(_core, m, if_safe_without_gil()) {
   gasg21::bindings::bind_completion(m);
   gasg21::bindings::bind_block_fit(m);
   gasg21::bindings::bind_blocks(m);
+  gasg21::bindings::bind_rounds(m);
   gasg21::bindings::bind_infinite(m);
   gasg21::bindings::bind_model_file(m);
 }

@@ -16,6 +16,7 @@ void bind_model_file(pybind11::module_& m);
 void bind_projector(pybind11::module_& m);
 void bind_recover(pybind11::module_& m);
 void bind_recover_union(pybind11::module_& m);
+void bind_rounds(pybind11::module_& m);
 void bind_seeding(pybind11::module_& m);
 void bind_step_size(pybind11::module_& m);
 void bind_subspace(pybind11::module_& m);

@@ -23,17 +23,8 @@ a fixed order, the result is reproducible bit by bit.
 True
 """
 
-from gasg21._algorithms.block_sums import (
-    BlockPolish,
-    BlockSums,
-    Scatter,
-    UnionSums,
-    block_sums,
-    new_basis,
-    repair,
-    start_scatter,
-    union_sums,
-)
+from gasg21._algorithms.block_rounds import BlockPolish, new_basis, repair, start_scatter
+from gasg21._algorithms.block_sums import BlockSums, Scatter, UnionSums, block_sums, union_sums
 from gasg21._data.block_output import write_blocks
 from gasg21._data.block_source import BlockSource
 

@@ -229,6 +229,15 @@ class Arguments:
             rule, options = _core.AdaptiveStep(scaling=True), _core.RecoverOptions(max_passes=1)
             chosen = {"rule": rule, "stream_rule": rule, "loss": "l21", "metric": _core.CovarianceScaling()}
             return _core.solve_sample(X, None, self.n, 1, init="random", options=options, **chosen)
+        if name.startswith("UnionRounds"):
+            bases = [np.linalg.qr(self.rng.standard_normal((self.n, 1)))[0].T for _ in range(2)]
+            return _core.union_rounds([np.ascontiguousarray(U, dtype_of(name)) for U in bases], [None, None], 1e-6)
+        if name in ("Recovered", "Doubts"):
+            X = self.rng.standard_normal((10, self.n))
+            rule, options = _core.AdaptiveStep(), _core.RecoverOptions(max_passes=1, polish=False)
+            chosen = {"rule": rule, "stream_rule": rule, "loss": "l21", "metric": _core.NoScaling()}
+            found = _core.recover(X, None, self.n, 1, init="random", options=options, **chosen)
+            return found if name == "Recovered" else found.doubts
         return getattr(_core, name)()
 
     def draw_all(self, listed):
@@ -288,6 +297,8 @@ class Arguments:
             "ScatterPair": self.scatter,
             "list[Any]": lambda: [self.scatter() for _ in range(int(self.rng.integers(0, 4)))],
             "tuple[Any, ...]": self.sums,
+            "list[tuple[Any, ...]]": lambda: [self.sums() for _ in range(int(self.rng.integers(0, 4)))],
+            "npt.NDArray[np.uint64]": lambda: self.specific("order"),
         }.get(kind, self.array)()
 
     def specific(self, name):

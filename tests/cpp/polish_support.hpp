@@ -71,7 +71,7 @@ Polished polish(arma::Mat<T>& U, const Data& data) {
   for (int pass = 0; pass < 40 && !result.converged; ++pass) {
     result.change = polisher.pass(data, gasg21::Parallel());
     result.estimated_angle = polisher.estimated_angle();
-    result.converged = result.change <= std::max(1e-6, gasg21::stop_share * result.estimated_angle);
+    result.converged = polisher.round().has_settled(1e-6);
   }
   U = polisher.basis();
   return result;

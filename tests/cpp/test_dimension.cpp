@@ -107,3 +107,14 @@ TEST_CASE("an affine subspace has one dimension less than its lifted samples, no
     CHECK(gasg21::choose_affine_dimension<double>(gasg21::lifted(view, lift), {}, nobody) == 3);
   }
 }
+
+TEST_CASE("so many axes that they have a share of the variance") {
+  using gasg21::axes_with_share;
+  const arma::vec variance = {6, 3, 1};
+  CHECK(axes_with_share(variance, 0.5) == 1);
+  CHECK(axes_with_share(variance, 0.6) == 1);
+  CHECK(axes_with_share(variance, 0.61) == 2);
+  CHECK(axes_with_share(variance, 0.95) == 3);
+  CHECK(axes_with_share({0, 0}, 0.5) == 2);  // nothing is known
+  CHECK(axes_with_share({1, arma::datum::nan}, 0.5) == 2);
+}

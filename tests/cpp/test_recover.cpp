@@ -403,15 +403,15 @@ TEST_CASE("the paper's algorithm: a Recoverer without polish keeps the paper's t
   auto fit = recoverer(alone, 3, options);
   Unobserved nobody;
   fit.run(DenseView<double>(p.X), nobody);
-  CHECK(fit.status() == Status::converged);
-  CHECK(p.angle(fit.basis()) <= 2e-6);
-  fit.hand_back(AdaptiveStep::paper());
+  CHECK(fit.state().status == Status::converged);
+  CHECK(p.angle(fit.state().basis) <= 2e-6);
+  fit.state().hand_back(AdaptiveStep::paper());
   gasg21::StreamOptions stream;
   stream.max_passes = 50;
   gasg21::stream_passes(alone, DenseView<double>(p.X), stream, nobody, [](const PassRecord&) {});
-  CHECK(same_bits(fit.basis(), alone.basis()));
-  CHECK(same_bits(fit.tracker().basis(), alone.basis()));
-  CHECK(fit.tracker().rule().level() == alone.rule().level());
+  CHECK(same_bits(fit.state().basis, alone.basis()));
+  CHECK(same_bits(fit.state().tracker.basis(), alone.basis()));
+  CHECK(fit.state().tracker.rule().level() == alone.rule().level());
 }
 
 TEST_CASE("GRASTA: a fit to corrupted entries has no estimated angle, and is checked") {
@@ -427,12 +427,12 @@ TEST_CASE("GRASTA: a fit to corrupted entries has no estimated angle, and is che
     auto fit = recoverer(Grasta(60, 3, gasg21::MultiLevelStep{}, 1), 3, options);
     Unobserved nobody;
     fit.run(DenseView<double>(each->X), nobody);
-    CHECK(std::isnan(fit.estimated_angle()));
+    CHECK(std::isnan(fit.state().estimated_angle()));
     if (each == &p) {
-      CHECK(fit.status() == Status::converged);
-      CHECK(p.angle(fit.basis()) <= 1e-2);
+      CHECK(fit.state().status == Status::converged);
+      CHECK(p.angle(fit.state().basis) <= 1e-2);
     } else {
-      CHECK(fit.status() != Status::converged);
+      CHECK(fit.state().status != Status::converged);
     }
   }
 }
@@ -510,12 +510,12 @@ TEST_CASE("rounds over blocks lead to the answer of a fit in memory") {
                                   DenseView<double>(p.X.colptr(from), 30, 1000, 30));
     last = fit.round(total, nobody);
   }
-  fit.conclude_rounds(DenseView<double>(sample), 0.2, nobody);
-  fit.hand_back(AdaptiveStep{});
+  fit.conclude(DenseView<double>(sample), 0.2, nobody);
+  fit.state().hand_back(AdaptiveStep{});
   CHECK(rounds <= 4);
-  CHECK(fit.status() == Status::noise_floor);
-  CHECK(fit.tracker().counters().seen() == 3000);
+  CHECK(fit.state().status == Status::noise_floor);
+  CHECK(fit.state().tracker.counters().seen() == 3000);
   const Recovery<double> in_memory = recover(p.X, 3, options);
-  CHECK(largest_angle(fit.basis(), in_memory.basis) <= 0.05 * in_memory.estimated_angle);
-  CHECK(fit.estimated_angle() == doctest::Approx(in_memory.estimated_angle).epsilon(0.05));
+  CHECK(largest_angle(fit.state().basis, in_memory.basis) <= 0.05 * in_memory.estimated_angle);
+  CHECK(fit.state().estimated_angle() == doctest::Approx(in_memory.estimated_angle).epsilon(0.05));
 }

@@ -39,3 +39,13 @@ TEST_CASE("the polish looks at some more samples before it looks at all") {
   CHECK(stages_between(20'000, 1'000'000) == std::vector<uword>{100'000});
   CHECK(stages_between(20'000, 10'000'000) == std::vector<uword>{100'000, 500'000});
 }
+
+TEST_CASE("a second sample of blocks is drawn if the first does not suffice") {
+  using gasg21::second_sample;
+  // 200 x 5 unknowns, 40 entries each, 100 observed per sample: 20 000 / 50 suffice.
+  CHECK(second_sample(200, 5, 100, 5000, true, 1'000'000) == 0);
+  CHECK(second_sample(200, 5, 2, 5000, true, 1'000'000) == 20'000);
+  CHECK(second_sample(200, 5, 2, 5000, true, 15'000) == 15'000);        // there are no more
+  CHECK(second_sample(200, 5, 2, 5000, true, 9'000) == 0);              // too few more to matter
+  CHECK(second_sample(200, 5, 100, 5000, false, 1'000'000) == 20'000);  // the fit has failed
+}

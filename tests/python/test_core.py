@@ -268,3 +268,19 @@ def test_hostile_csr_is_refused():
         tracker.consume((data, indices, np.array([0, 5], np.int32)))
     with pytest.raises(ValueError, match="indptr must not fall"):
         tracker.consume((data, indices, np.array([0, 3, 1, 4], np.int32)))
+
+
+def test_the_result_of_a_fit_is_typed():
+    data = make_low_rank(300, 20, 2, outlier_fraction=0.3, random_state=0)
+    rule, options = _core.AdaptiveStep(scaling=True), _core.RecoverOptions(seed=1)
+    chosen = {"rule": rule, "stream_rule": rule, "loss": "l21", "metric": _core.CovarianceScaling(), "init": "random"}
+    found = _core.recover(data.data, None, 20, 2, options=options, **chosen)
+    assert (found.status, found.interrupt) == ("converged", None)
+    assert found.counters == found.tracker.counters()
+    assert (found.step_size, found.level) == (found.tracker.eta, found.tracker.level)
+    assert found.estimated_angle == found.history[-1]["estimated_angle"]
+    assert found.subspace.components.shape == (2, 20)
+    assert not found.doubts.bent
+    assert found.doubts.blocks == []
+    with pytest.raises(AttributeError):
+        found.status = "ambiguous"

@@ -1,6 +1,7 @@
 """Beyond the paper: scaled steps, the polish, honest answers."""
 
 import os
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -258,7 +259,13 @@ def test_faces_are_recovered_better_than_in_the_paper():
 
 def interrupted(real):
     """A fit of the core that was interrupted just before its end."""
-    return lambda *given, **named: {**real(*given, **named), "status": "interrupted", "interrupt": KeyboardInterrupt()}
+
+    def run(*given, **named):
+        found = real(*given, **named)
+        parts = {name: getattr(found, name) for name in dir(found) if not name.startswith("_")}
+        return SimpleNamespace(**parts | {"status": "interrupted", "interrupt": KeyboardInterrupt()})
+
+    return run
 
 
 def test_an_interrupted_fit_keeps_what_it_reached(problem, monkeypatch):
@@ -276,7 +283,7 @@ def test_an_interrupted_fit_keeps_what_it_reached(problem, monkeypatch):
 def test_an_error_of_the_progress_bar_leaves_the_model_as_it_was(problem, monkeypatch):
     model = GASG21(3, random_state=0).fit(problem.data)
     before = model.components_
-    found = {"interrupt": ZeroDivisionError("the bar broke")}
+    found = SimpleNamespace(interrupt=ZeroDivisionError("the bar broke"))
     monkeypatch.setattr(_core, "recover", lambda *_, **__: found)
     with pytest.raises(ZeroDivisionError, match="the bar broke"):
         model.fit(problem.data[:, :50])

@@ -2,17 +2,17 @@
 // then the polish, then a check whether to believe the result. GASG21.fit is this function.
 #pragma once
 
-#include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "gasg21/data/views.hpp"
 #include "gasg21/fit/projector.hpp"
 #include "gasg21/inliers/subspace.hpp"
 #include "gasg21/recovery/dimension.hpp"
-#include "gasg21/recovery/recoverer.hpp"
+#include "gasg21/recovery/fit.hpp"
+#include "gasg21/recovery/options.hpp"
 #include "gasg21/recovery/report.hpp"
-#include "gasg21/recovery/start_tracker.hpp"
-#include "gasg21/seeding/choose_lift.hpp"
+#include "gasg21/recovery/start.hpp"
 #include "gasg21/support/config.hpp"
 #include "gasg21/tracker.hpp"
 
@@ -44,39 +44,55 @@ uword chosen_dimension(const Data& data, const RecoverOptions& options, Observer
                    : choose_dimension<T>(data, choice, observer);
 }
 
+/// How many principal axes of the subspace of `most` dimensions have this share of the variance of
+/// the inliers in it. Any tracker may fit it.
+template <class Tracker, class T, class Data, class Observer>
+uword dimension_of_share(const LiftedData<T, Data>& data, double share, uword most,
+                         const TrackerPlan<Tracker>& plan, RecoverOptions options,
+                         Observer& observer) {
+  options.doubt = false;
+  Fit<Tracker, Data> fit(data, most, plan, options);
+  fit.run(observer);
+  const auto found = fit.hand_over(observer);
+  const Subspace<T> subspace(found.basis, found.lift, found.evidence, found.kind);
+  return axes_with_share(subspace.axes().explained_variance, share);
+}
+
+/// Scaled GASG21, as a fit composes it.
+template <class T>
+TrackerPlan<Tracker<T>> default_plan(const RecoverOptions& options) {
+  const AdaptiveStep fit_rule(AdaptiveStepOptions::defaults(true, false));
+  return {fit_rule, AdaptiveStep{}, {}, {}, {}, options.start, options.seed};
+}
+
 /// Finds the d-dimensional subspace that the good samples lie on. The data is a view (DenseView,
 /// SparseView or AnyView). d = 0 chooses the dimension from the data.
 template <class T, class Data, class Observer>
 Recovery<T> recover(const Data& samples, uword d, const RecoverOptions& options,
                     Observer& observer) {
-  const Lift<T> lift = options.center ? choose_lift<T>(samples) : Lift<T>{};
-  const Data data = options.center ? lifted(samples, lift) : samples;
-  if (d == 0) d = chosen_dimension<T>(data, options, observer);
-  const uword more = options.center, working = std::max(d, options.working_components) + more;
-  const AdaptiveStep fit_rule(AdaptiveStepOptions::defaults(true, false)), stream_rule;
-  auto tracker = start_tracker<Tracker<T>>(data, working, fit_rule, L21Loss{}, CovarianceScaling{},
-                                           options.start, options.seed, observer);
-  if (options.center) tracker.set_lift(lift);
-  Recoverer<Tracker<T>> fit(std::move(tracker), d + more, options);
-  fit.run(data, observer);
-  fit.hand_back(stream_rule);
-  Subspace<T> subspace(fit.basis(), fit.tracker().lift(), fit.evidence(data, observer), fit.kind());
+  LiftedData<T, Data> data(samples, options.center, true);
+  if (d == 0) d = chosen_dimension<T>(data.view(), options, observer);
+  Fit<Tracker<T>, Data> fit(std::move(data), d, default_plan<T>(options), options);
+  fit.run(observer);
+  auto result = fit.hand_over(observer);
+  Subspace<T> subspace(result.basis, result.lift, result.evidence, result.kind);
+  const Data& lifted_samples = fit.data().view();
   Recovery<T> found{subspace.axes().components,
                     subspace.axes().mean,
-                    arma::Mat<T>(d, data.n_cols),
-                    arma::Col<T>(data.n_cols),
+                    arma::Mat<T>(d, samples.n_cols),
+                    arma::Col<T>(samples.n_cols),
                     subspace,
-                    fit.status(),
-                    fit.estimated_angle(),
-                    fit.history(),
-                    fit.tracker()};
+                    result.status,
+                    result.estimated_angle,
+                    std::move(result.history),
+                    std::move(result.tracker)};
   const Lift<T> centred{found.mean, T(0)};
   const Data about_mean = options.center ? lifted(samples, centred) : samples;
-  Projector<T> along(found.basis), to(fit.basis());
-  for (uword j = 0; j < data.n_cols; ++j) {
+  Projector<T> along(found.basis), to(result.basis);
+  for (uword j = 0; j < samples.n_cols; ++j) {
     along.read(about_mean.sample(j));
     along.weights(found.weights.colptr(j));
-    to.read(data.sample(j));
+    to.read(lifted_samples.sample(j));
     found.residuals[j] = to.residual();
   }
   return found;

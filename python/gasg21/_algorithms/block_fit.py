@@ -14,7 +14,7 @@ import numpy as np
 
 from gasg21 import _core
 from gasg21._algorithms.block_sample import draw_sample, joined, part_lengths, rows_that_observe
-from gasg21._algorithms.block_sums import BlockSums, sums_of
+from gasg21._algorithms.block_sums import BlockSums, native, sums_of
 from gasg21._data.block_source import BlockSource
 from gasg21._data.parts import Reading, read_part
 from gasg21._data.samples import Array, Samples
@@ -24,7 +24,6 @@ from gasg21._support.progress import Progress
 Solve = Callable[[Samples], Any]  # a sample -> what its fit is
 
 _RARE = 64  # observed entries of a feature in the sample below which more rows are sought
-_GROWTH = 4  # how much larger a second sample is
 _SHARE_FOR_SAMPLE = 0.25  # of the memory
 
 
@@ -64,12 +63,11 @@ class Blocks:
         """
         sample = self.draw(self.source.n_sampled)
         fit = solve(sample)
-        n, entries = self.source.n_features, _entries_per_sample(sample)
-        enough = _core.enough_samples(n, dimension(fit), entries, sample.n_samples)
         found = fit.status in ("converged", "noise_floor", "interrupted", "rank_deficient")
-        wanted = enough if found else max(enough, _GROWTH * sample.n_samples)
-        wanted = min(wanted, self.n_samples, self._most_sampled())
-        if wanted < 2 * sample.n_samples or (found and enough <= sample.n_samples):
+        most = min(self.n_samples, self._most_sampled())
+        n, entries = self.source.n_features, _entries_per_sample(sample)
+        wanted = _core.second_sample(n, dimension(fit), entries, sample.n_samples, found, most)
+        if not wanted:
             return sample, fit
         sample = self.draw(wanted)
         return sample, solve(sample)
@@ -106,7 +104,8 @@ class Blocks:
 class BlockResult:
     """A fit to data in blocks."""
 
-    found: dict[str, Any]  # as from `_core.recover`
+    found: _core.Recovered
+    interrupt: BaseException | None
     sums: BlockSums | None  # of the last round; None: there was none
     sample: Samples
 
@@ -130,9 +129,7 @@ def fit_blocks(blocks: Blocks, solve: Solve, *, rotate: bool) -> BlockResult:
     batch = looked_at.whole()
     share = looked_at.n_samples / max(blocks.n_samples, 1)
     found = fit.finish(batch.payload, batch.mask, share=share, rotate=rotate, interrupted=ended)
-    if stopped is not None:
-        found["interrupt"] = stopped
-    return BlockResult(found, sums, sample)
+    return BlockResult(found, stopped or found.interrupt, sums, sample)
 
 
 def _rounds(blocks: Blocks, fit: Any) -> Any:
@@ -150,14 +147,10 @@ def _rounds(blocks: Blocks, fit: Any) -> Any:
 
 def _part_sums(source: BlockSource, index: int, state: Round) -> BlockSums:
     samples = read_part(source, index, state.reading, look_for_infinity=False)
-    sums = sums_of(np.require(state.components, None, ["C", "A"]), samples, _native(state.scatter), state.lift)
+    sums = sums_of(native(state.components), samples, (native(state.scatter[0]), state.scatter[1]), state.lift)
     if state.first and sums.diagnostics["n_nonfinite"]:
         read_part(source, index, state.reading)  # names the infinity, if they are refused
     return sums
-
-
-def _native(scatter: tuple[Array, float]) -> tuple[Array, float]:
-    return np.require(scatter[0], np.float64, ["C", "A"]), scatter[1]
 
 
 def _add(a: Any, b: Any) -> Any:

@@ -1,9 +1,9 @@
-"""Rounds of the polish over blocks of data: the sums of a block, and what follows from the sums of all blocks."""
+"""The sums of a block of data, for a round of the polish."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -13,18 +13,13 @@ from gasg21._data.parts import Reading, as_samples
 from gasg21._data.samples import Array, Batch, Samples, check_basis, refuse_infinite
 from gasg21.exceptions import InvalidInputError
 
-# What `BlockSums.counts` counts, as `diagnostics_` calls it. The first two are used.
-OUTCOMES = (
-    "n_taken",
-    "n_in_subspace",
-    "n_zero",
-    "n_all_missing",
-    "n_too_few",
-    "n_nonfinite",
-    "n_rank_deficient",
-    "n_orthogonal",
-    "entries_used",
-)
+
+class _Addable:
+    """Sums that the built-in `sum` can add."""
+
+    def __radd__(self, other: Any) -> Any:
+        """Return the sums themselves: `sum` begins with 0."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
 
 
 @dataclass(frozen=True)
@@ -53,7 +48,7 @@ class Scatter:
 
 
 @dataclass(frozen=True)
-class BlockSums:
+class BlockSums(_Addable):
     """The sums of one block in a round. The sums of several blocks can be added, also by `sum`.
 
     Each sample has a weight, omega, which is small for outliers. All sums are in float64, whatever the dtype of the
@@ -105,17 +100,10 @@ class BlockSums:
             return NotImplemented
         return BlockSums(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
-    def __radd__(self, other: Any) -> BlockSums:
-        """Return the sums themselves: `sum` begins with 0."""
-        return self if isinstance(other, int) and other == 0 else NotImplemented
-
     @property
     def scatter(self) -> Scatter:
         """The scatter of the inliers, from these sums."""
-        if not self.weight > 0:
-            msg = "no sample of the blocks can be used: each is zero or has too few observed entries"
-            raise InvalidInputError(msg)
-        return Scatter(self.C / self.weight, max(self.s / self.weight, 1e-34))
+        return Scatter(*_core.scatter_of(native(self.C), self.s, self.weight))
 
     @property
     def estimated_angle(self) -> float:
@@ -125,10 +113,7 @@ class BlockSums:
     @property
     def diagnostics(self) -> dict[str, int]:
         """How many samples were seen and used, and why others were not, as ``diagnostics_`` of an estimator."""
-        counts = dict(zip(OUTCOMES, map(int, self.counts), strict=True))
-        entries = counts.pop("entries_used")
-        used = counts.pop("n_taken") + counts.pop("n_in_subspace")
-        return {"n_seen": used + sum(counts.values()), "n_used": used, **counts, "entries_used": entries}
+        return _core.diagnostics(native(self.counts))
 
     def quantile(self, share: float) -> float:
         """Return the residual below which a share of all residuals lies, to within one percent.
@@ -147,11 +132,11 @@ class BlockSums:
 
     def as_tuple(self) -> tuple[Any, ...]:
         """Return the sums as the core takes them."""
-        return tuple(_native(getattr(self, f.name)) for f in fields(self))
+        return tuple(native(getattr(self, f.name)) for f in fields(self))
 
 
 @dataclass(frozen=True)
-class UnionSums:
+class UnionSums(_Addable):
     """The sums of one block for K subspaces, each over the samples that are nearest to it. They can be added.
 
     Attributes
@@ -185,15 +170,10 @@ class UnionSums:
         labels = np.concatenate([self.labels, other.labels])
         return UnionSums(clusters, self.unassigned + other.unassigned, labels)
 
-    def __radd__(self, other: Any) -> UnionSums:
-        """Return the sums themselves: `sum` begins with 0."""
-        return self if isinstance(other, int) and other == 0 else NotImplemented
-
     @property
     def diagnostics(self) -> dict[str, int]:
         """How many samples were seen and used, and why others were not."""
-        counts = self.unassigned + sum(each.counts for each in self.clusters)
-        return replace(self.clusters[0], counts=counts).diagnostics
+        return _core.diagnostics(sum((each.counts for each in self.clusters), self.unassigned))
 
 
 def block_sums(
@@ -238,22 +218,24 @@ def block_sums(
     True
     """
     components = check_basis(components)
-    samples = _checked(X, mask, components.dtype, Reading(on_bad, absent))
+    samples = checked(X, mask, components.dtype, Reading(on_bad, absent))
     wanted = components.shape[1] - (0 if lift is None else 1)
     if samples.n_features != wanted:
         msg = f"X has {samples.n_features} features; it must have {wanted}, as many as components"
         raise InvalidInputError(msg)
-    return sums_of(components, samples, _check_scatter(scatter, len(components)), lift)
+    return sums_of(components, samples, pair_of(scatter), lift)
 
 
 def sums_of(components: Array, samples: Samples, scatter: Any, lift: Any = None) -> BlockSums:
     """Return the sums of checked samples; the scatter is a pair (C, s) or None."""
-    lift = None if lift is None else (np.ascontiguousarray(lift[0], components.dtype), float(lift[1]))
-    parts = [
+    if lift is not None:
+        lift = np.ascontiguousarray(lift[0], components.dtype), float(lift[1])
+    total = sum(
         BlockSums(*_core.block_sums(components, batch.payload, batch.mask, scatter, lift))
         for batch in _batches(samples)
-    ]
-    return sum(parts[1:], parts[0])
+    )
+    assert isinstance(total, BlockSums)
+    return total
 
 
 def union_sums(
@@ -290,198 +272,39 @@ def union_sums(
     True
     """
     bases = [check_basis(each) for each in subspaces]
-    known = [None] * len(bases) if scatters is None else list(scatters)
-    if not bases or len(known) != len(bases):
-        msg = f"there are {len(bases)} subspaces and {len(known)} scatters; there must be one scatter per subspace"
+    if not bases:
+        msg = "subspaces is empty; there must be at least one subspace"
         raise InvalidInputError(msg)
-    samples = _checked(X, mask, bases[0].dtype, Reading(on_bad, absent))
-    pairs = [_check_scatter(each, len(basis)) for each, basis in zip(known, bases, strict=True)]
-    return union_sums_of(bases, samples, pairs)
+    known = [None] * len(bases) if scatters is None else [pair_of(each) for each in scatters]
+    return union_sums_of(bases, checked(X, mask, bases[0].dtype, Reading(on_bad, absent)), known)
 
 
-def union_sums_of(bases: list[Array], samples: Samples, scatters: list[Any]) -> UnionSums:
-    """Return the sums of checked samples; the scatters are pairs (C, s) or None."""
+def union_sums_of(bases: list[Array], samples: Samples, scatters: list[Any], labels: Array | None = None) -> UnionSums:
+    """Return the sums of checked samples; the scatters are pairs (C, s) or None.
+
+    ``labels`` name the subspace to which each sample belongs, -1 for none. None: to the nearest.
+    """
     total: Any = 0
     for batch in _batches(samples):
-        sums, labels, unassigned = _core.union_sums(bases, batch.payload, batch.mask, scatters)
-        small = labels.astype(np.int16 if len(bases) < 2**15 else np.int32)
+        own = None if labels is None else labels[batch.rows].astype(np.uint64)
+        sums, unassigned, found = _core.union_sums(bases, batch.payload, batch.mask, scatters, own)
+        small = found.astype(np.int16 if len(bases) < 2**15 else np.int32)
         total = total + UnionSums(tuple(BlockSums(*each) for each in sums), unassigned, small)
     assert isinstance(total, UnionSums)
     return total
 
 
-def new_basis(components: Array, sums: BlockSums, scatter: Scatter | None) -> tuple[Array, Scatter, float]:
-    """Compute the subspace and the scatter of the next round, without extrapolation. `BlockPolish` needs fewer rounds.
-
-    The first round (``scatter=None``) gives all samples the same weight. It only estimates the scatter and keeps the
-    subspace.
-
-    Parameters
-    ----------
-    components : ndarray of shape (n_components, n_features)
-        Basis of the round, with orthonormal rows.
-    sums : BlockSums
-        Sum of the `block_sums` of all blocks.
-    scatter : Scatter or None
-        Scatter of the round; None in the first round.
-
-    Returns
-    -------
-    components : ndarray of shape (n_components, n_features)
-        Basis of the next round.
-    scatter : Scatter
-        Scatter of the next round.
-    change : float
-        Largest angle between the two subspaces, in radians; pi / 2 in the first round.
-
-    Examples
-    --------
-    >>> from gasg21.blocks import block_sums, new_basis
-    >>> from gasg21.datasets import make_low_rank
-    >>> data = make_low_rank(400, 20, 2, outlier_fraction=0.2, random_state=0)
-    >>> scatter = block_sums(data.basis, data.data).scatter  # the first round keeps the subspace
-    >>> components, scatter, change = new_basis(data.basis, block_sums(data.basis, data.data, scatter), scatter)
-    >>> bool(change < 1e-3)
-    True
-    """
-    polish = BlockPolish(components, scatter)
-    change = polish.update(sums)
-    assert polish.scatter is not None
-    return polish.components, polish.scatter, change
+def pair_of(scatter: Scatter | None) -> tuple[Array, float] | None:
+    """Return a scatter as the core takes it."""
+    return None if scatter is None else (np.require(scatter.C, np.float64, ["C", "A"]), float(scatter.s))
 
 
-class BlockPolish:
-    """One subspace between the rounds: ends a round, and extrapolates from the last two.
-
-    Parameters
-    ----------
-    components : ndarray of shape (n_components, n_features)
-        Where to start, with orthonormal rows.
-    scatter : Scatter, optional
-        Scatter to start with, such as `start_scatter` of a sample. Without it, the first round only estimates it.
-
-    Examples
-    --------
-    >>> from gasg21.blocks import BlockPolish, block_sums, start_scatter
-    >>> from gasg21.datasets import make_low_rank
-    >>> data = make_low_rank(400, 20, 2, outlier_fraction=0.2, random_state=0)
-    >>> polish = BlockPolish(data.basis, start_scatter(data.basis, data.data))
-    >>> moved = polish.update(block_sums(polish.components, data.data, polish.scatter))
-    >>> bool(moved < 1e-6)
-    True
-    """
-
-    def __init__(self, components: Array, scatter: Scatter | None = None) -> None:
-        components = check_basis(components)
-        self._core = _core.block_polish(components, _check_scatter(scatter, len(components)))
-
-    @property
-    def components(self) -> Array:
-        """Basis of the next round, (n_components, n_features)."""
-        return self._core.components
-
-    @property
-    def scatter(self) -> Scatter | None:
-        """Scatter of the next round; None before the first."""
-        pair = self._core.scatter
-        return None if pair is None else Scatter(*pair)
-
-    def update(self, sums: BlockSums) -> float:
-        """End a round.
-
-        Parameters
-        ----------
-        sums : BlockSums
-            Sums over all blocks, made with `components` and `scatter`.
-
-        Returns
-        -------
-        moved : float
-            Angle by which the subspace moved, in radians; pi / 2 if there was no scatter.
-        """
-        _ = sums.scatter  # refuses sums over no sample
-        return self._core.update(sums.as_tuple())
-
-
-def start_scatter(components: Array, X: Any, mask: Any = None, *, lift: tuple[Array, float] | None = None) -> Scatter:
-    """Return the scatter of a sample of the data about a subspace: Tyler's fixed point.
-
-    Rounds that start with it begin to move the subspace at once.
-
-    Parameters
-    ----------
-    components : ndarray of shape (n_components, n_features)
-        Basis with orthonormal rows.
-    X, mask, lift
-        As for `block_sums`.
-
-    Returns
-    -------
-    scatter : Scatter
-        For `BlockPolish`, or the first `block_sums`.
-
-    Examples
-    --------
-    >>> from gasg21.blocks import start_scatter
-    >>> from gasg21.datasets import make_low_rank
-    >>> data = make_low_rank(400, 20, 2, outlier_fraction=0.2, random_state=0)
-    >>> start_scatter(data.basis, data.data).C.shape
-    (2, 2)
-    """
-    components = check_basis(components)
-    samples = _checked(X, mask, components.dtype, Reading())
-    batch = samples.whole()
-    return Scatter(*_core.start_scatter(components, batch.payload, batch.mask, lift))
-
-
-def repair(
-    subspaces: Sequence[Array], X: Any, mask: Any = None, *, n_candidates: int = 30, seed: int = 0
-) -> tuple[list[Array], list[int]]:
-    """Replace subspaces that missed a cluster, on a sample of the data.
-
-    Candidates come from where samples lie densely and far from all subspaces. A subspace is replaced if that brings the
-    samples nearer.
-
-    Parameters
-    ----------
-    subspaces : sequence of ndarray of shape (d_k, n_features)
-        Bases with orthonormal rows.
-    X, mask
-        A uniform sample of the data, as for `block_sums`; some thousand samples.
-    n_candidates : int
-        Candidates to choose from, at least one per subspace and at most a million.
-    seed : int
-        Seed of the candidates.
-
-    Returns
-    -------
-    subspaces : list of ndarray
-        All subspaces.
-    replaced : list of int
-        Which of them are new. Their scatters are not known.
-
-    Examples
-    --------
-    >>> from gasg21.blocks import repair
-    >>> from gasg21.datasets import make_union_of_subspaces
-    >>> data = make_union_of_subspaces(600, 20, 2, 3, random_state=0)
-    >>> missed = [data.bases[0], data.bases[1], data.bases[1]]  # twice the same
-    >>> subspaces, replaced = repair(missed, data.data)
-    >>> len(replaced) > 0
-    True
-    """
-    bases = [check_basis(each) for each in subspaces]
-    batch = _checked(X, mask, bases[0].dtype, Reading()).whole()
-    found, replaced = _core.repair(bases, batch.payload, batch.mask, max(n_candidates, len(bases)), 0, seed)
-    return list(found), list(replaced)
-
-
-def _native(value: Any) -> Any:
+def native(value: Any) -> Any:
     """Return an array that the core can borrow: other processes hand over arrays that are not aligned."""
     return np.require(value, None, ["C", "A"]) if isinstance(value, np.ndarray) else value
 
 
-def _checked(X: Any, mask: Any, dtype: Any, reading: Reading) -> Samples:
+def checked(X: Any, mask: Any, dtype: Any, reading: Reading) -> Samples:
     samples = as_samples(X, mask, np.dtype(dtype), reading)
     if reading.on_bad == "raise":
         refuse_infinite(samples, 1)
@@ -493,16 +316,3 @@ def _batches(samples: Samples) -> Any:
     if samples.n_samples:
         return samples.batches()
     return [Batch(np.zeros((1, samples.n_features), samples.dtype)[:0], None, slice(0))]  # NumPy gives it strides
-
-
-def _check_scatter(scatter: Scatter | None, d: int) -> tuple[Array, float] | None:
-    if scatter is None:
-        return None
-    C, s = np.require(scatter.C, np.float64, ["C", "A"]), scatter.s
-    if C.shape != (d, d) or not np.isfinite(C).all() or not s > 0:
-        msg = (
-            f"scatter has C of shape {C.shape} and s={s!r}; C must be a finite matrix of shape {(d, d)}, "
-            "and s must be positive"
-        )
-        raise InvalidInputError(msg)
-    return C, float(s)

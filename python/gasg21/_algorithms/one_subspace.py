@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -44,11 +43,11 @@ class OneSubspace:
         )
         batch = Batch(np.ascontiguousarray(X), None, slice(None))
         found = _recovered(batch, X.shape[1], d, options, scaling=scaling, init=init)
-        counters = found["tracker"].counters()
+        counters = found.counters
         offset = null_offset(counters["entries_used"] / max(counters["n_used"], 1), d)
-        subspace = found["subspace"]
+        subspace = found.subspace
         components = subspace.components if center else subspace.basis
-        return cls(components, subspace.mean if center else np.zeros(0), found["estimated_angle"], offset, n_threads)
+        return cls(components, subspace.mean if center else np.zeros(0), found.estimated_angle, offset, n_threads)
 
     def is_outlier(self, X: Array) -> Array:
         """Whether each row is as far from the subspace as a random direction, or says nothing."""
@@ -63,20 +62,9 @@ class OneSubspace:
         return out
 
 
-def dimension_of_share(
-    share: float, batch: Batch, n_features: int, d: int, *, center: bool, seed: int, n_threads: int
-) -> int:
-    """Return how many principal axes of the d-dimensional subspace have this share of the inliers' variance in it."""
-    options = _core.RecoverOptions(center=center, doubt=False, seed=seed, n_threads=n_threads)
-    variance = _recovered(batch, n_features, d, options)["subspace"].explained_variance
-    if not np.isfinite(variance).all() or not variance.sum() > 0:
-        return d
-    return min(d, int(np.searchsorted(np.cumsum(variance), share * variance.sum())) + 1)
-
-
 def _recovered(
     batch: Batch, n: int, d: int, options: _core.RecoverOptions, *, scaling: bool = True, init: str = "random"
-) -> dict[str, Any]:
+) -> _core.Recovered:
     found = _core.recover(
         batch.payload,
         batch.mask,
@@ -89,6 +77,6 @@ def _recovered(
         init=init,
         options=options,
     )
-    if found["interrupt"] is not None:
-        raise found["interrupt"]
+    if found.interrupt is not None:
+        raise found.interrupt
     return found

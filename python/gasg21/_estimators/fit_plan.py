@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from gasg21 import _core
-from gasg21._algorithms.one_subspace import dimension_of_share
 from gasg21._data.parameters import (
     check_choice,
     check_components,
@@ -71,9 +70,16 @@ class FitPlan:
         check_components(1, n)
         if progress is not None:
             progress.stage("search for the dimension")
-        plan: dict[str, Any] = {"center": center, "seed": seed, "n_threads": self.n_threads}
-        most = _core.choose_dimension(batch.payload, batch.mask, n, **plan, progress=progress)
-        return most if is_auto else dimension_of_share(float(wanted), batch, n, most, **plan)
+        return _core.choose_dimension(
+            batch.payload,
+            batch.mask,
+            n,
+            center=center,
+            share=0.0 if is_auto else float(wanted),
+            seed=seed,
+            n_threads=self.n_threads,
+            progress=progress,
+        )
 
     def recovery(self, samples: Samples, batch: Batch, d: int, seed: int, progress: Progress | None) -> dict[str, Any]:
         """Return the arguments of `_core.recover`."""

@@ -33,9 +33,9 @@ def warn_of_offset(samples: Samples, batch: Batch) -> None:
         warnings.warn(msg, DataQualityWarning, stacklevel=3)
 
 
-def warn_unless_converged(estimator: Any, report: FitReport, d: int, doubts: dict[str, Any]) -> None:
+def warn_unless_converged(estimator: Any, report: FitReport, d: int, doubts: _core.Doubts) -> None:
     """Warn of a fit that did not converge or that the data does not determine."""
-    status = "bent" if doubts["bent"] else report.status
+    status = "bent" if doubts.bent else report.status
     if status in ("converged", "noise_floor", "interrupted") or (status == "max_passes" and estimator.tol == 0):
         return
     found = {
@@ -46,7 +46,7 @@ def warn_unless_converged(estimator: Any, report: FitReport, d: int, doubts: dic
         f"{_what_is_undetermined(doubts, getattr(estimator, 'feature_names_in_', None))}.",
         "bent": f"the half of the samples nearest to the subspace of dimension {d} lies on another one, "
         f"{report.estimated_angle:.2f} rad away.",
-        "ambiguous": f"another subspace of dimension {d} explains the data as well: {doubts['other']:.0%} of the "
+        "ambiguous": f"another subspace of dimension {d} explains the data as well: {doubts.other:.0%} of the "
         "samples are at least three times nearer to it.",
     }[status]
     advice = _ADVICE[status] if d > 1 else _ADVICE[status].replace(", or use a smaller n_components", "")
@@ -62,19 +62,19 @@ def warn_of_unseen(estimator: Any, subspace: _core.Subspace, stacklevel: int) ->
         warnings.warn(msg, DataQualityWarning, stacklevel=stacklevel)
 
 
-def _what_is_undetermined(doubts: dict[str, Any], names: Array | None) -> str:
+def _what_is_undetermined(doubts: _core.Doubts, names: Array | None) -> str:
     """Say what the core found undetermined, with the names of the features."""
-    if doubts["few_inliers"]:
+    if doubts.few_inliers:
         return "too few samples lie near it"
     said = []
-    if doubts["unobserved"]:
-        said.append(f"{_named(doubts['unobserved'], names)} observed in no sample")
-    if doubts["hardly_observed"]:
-        said.append(f"{_named(doubts['hardly_observed'], names)} observed in too few samples that lie near it")
-    if doubts["blocks"]:
-        blocks = " and ".join(f"{{{listed(block, names)}}}" for block in doubts["blocks"][:3])
+    if doubts.unobserved:
+        said.append(f"{_named(doubts.unobserved, names)} observed in no sample")
+    if doubts.hardly_observed:
+        said.append(f"{_named(doubts.hardly_observed, names)} observed in too few samples that lie near it")
+    if doubts.blocks:
+        blocks = " and ".join(f"{{{listed(block, names)}}}" for block in doubts.blocks[:3])
         said.append(f"too few samples observe features of several of the blocks {blocks}")
-    if not said and doubts["angle"] > 0:
+    if not said and doubts.angle > 0:
         return "the observed entries leave one of its directions open"
     return "; ".join(said) or "the result does not predict entries that were held out"
 

@@ -117,7 +117,7 @@ class StreamingSubspace(StreamParameters, PublishedSubspace):
 
     def _fit(
         self, X: Any, mask: Any, callback: PassCallback | None
-    ) -> tuple[KeyboardInterrupt | None, Samples, Batch, dict[str, Any]]:
+    ) -> tuple[KeyboardInterrupt | None, Samples, Batch, _core.Doubts]:
         """Fit a draft. Returns what interrupted it, the samples, and the doubts about the result."""
         self._check_parameters()
         if isinstance(X, BlockSource):
@@ -134,11 +134,11 @@ class StreamingSubspace(StreamParameters, PublishedSubspace):
             d = plan.dimension(samples, batch, seed, progress)
             arguments = plan.recovery(samples, batch, d, seed, progress)
             found = _core.recover(**arguments, rotate=not plan.is_paper, search_infinite=search)
-        return self._take_over(found, samples, None), samples, batch, found["doubts"]
+        return self._take_over(found, found.interrupt, samples, None), samples, batch, found.doubts
 
     def _fit_blocks(
         self, source: BlockSource, mask: Any, callback: PassCallback | None = None, engine: Engine | None = None
-    ) -> tuple[KeyboardInterrupt | None, Samples, Batch, dict[str, Any]]:
+    ) -> tuple[KeyboardInterrupt | None, Samples, Batch, _core.Doubts]:
         """Fit a draft to data in blocks. The samples that it returns are some of them."""
         check_is_plain(mask)
         if not self.polish:
@@ -154,16 +154,18 @@ class StreamingSubspace(StreamParameters, PublishedSubspace):
 
         with opened(self, source, seed, callback, engine) as blocks:
             result = fit_blocks(blocks, solve, rotate=not plan.is_paper)
-        interrupt = self._take_over(result.found, result.sample, result.sums)
-        return interrupt, result.sample, result.sample.whole(), result.found["doubts"]
+        interrupt = self._take_over(result.found, result.interrupt, result.sample, result.sums)
+        return interrupt, result.sample, result.sample.whole(), result.found.doubts
 
-    def _take_over(self, found: dict[str, Any], samples: Samples, sums: BlockSums | None) -> KeyboardInterrupt | None:
+
+    def _take_over(
+        self, found: _core.Recovered, interrupt: BaseException | None, samples: Samples, sums: BlockSums | None
+    ) -> KeyboardInterrupt | None:
         """Publish what the core has found. The sums are those of all samples, if `samples` are some of them."""
-        interrupt: KeyboardInterrupt | None = found["interrupt"]
         if interrupt is not None and not isinstance(interrupt, KeyboardInterrupt):
             raise interrupt
-        report = FitReport(found["history"], found["status"], found["estimated_angle"])
-        published = self._snapshot(found["tracker"], report, found["subspace"])
+        report = FitReport(found.history, found.status, found.estimated_angle)
+        published = Published(found.subspace, found.counters, found.step_size, found.level, report, None)
         recent = deque[float](maxlen=_RECENT)
         if interrupt is None and not self._auto_offset():
             scores = _finite(-self._residuals(samples, telling=True, subspace=published.subspace))
@@ -172,7 +174,7 @@ class StreamingSubspace(StreamParameters, PublishedSubspace):
                 published = self._with_offset(published, scores)
             else:
                 published = replace(published, contamination=-sums.quantile(1 - float(self.contamination)))
-        self._tracker, self._recent, self._row_parameters = found["tracker"], recent, None
+        self._tracker, self._recent, self._row_parameters = found.tracker, recent, None
         self._last_residuals = None
         self._report, self._published, self._pending = report, published, []
         return interrupt
@@ -349,12 +351,9 @@ class StreamingSubspace(StreamParameters, PublishedSubspace):
         model._published = model._publish()
         return model
 
-    def _snapshot(
-        self, tracker: _core.Tracker, report: FitReport | None, subspace: _core.Subspace | None = None
-    ) -> Published:
-        tracked, counters, step_size, level, status, changes = tracker.published(not self._plan().is_paper)
-        stream = StreamReport(status, changes) if subspace is None else None
-        return Published(subspace or tracked, counters, step_size, level, report, stream)
+    def _snapshot(self, tracker: _core.Tracker, report: FitReport | None) -> Published:
+        subspace, counters, step_size, level, status, changes = tracker.published(not self._plan().is_paper)
+        return Published(subspace, counters, step_size, level, report, StreamReport(status, changes))
 
     def _with_offset(self, published: Published, scores: Array) -> Published:
         """Put the offset where the share `contamination` of the scores lies below it, unless it is "auto"."""

@@ -12,6 +12,7 @@
 #include "gasg21/inliers/fitted.hpp"
 #include "gasg21/inliers/mixture.hpp"
 #include "gasg21/inliers/residual_cut.hpp"
+#include "gasg21/polish/sample_fits.hpp"
 #include "gasg21/support/config.hpp"
 #include "gasg21/support/special_functions.hpp"
 
@@ -27,7 +28,7 @@ inline double exact_residual(double epsilon, bool converged, double estimated_an
 /// ln of the squared residual per degree of freedom, in the data's units. Residuals are not below
 /// rounding.
 inline double log_residual(double r2, double N, double norm, uword d) {
-  return std::log(std::max(r2, 1e-34) / (N - double(d))) + 2 * std::log(norm);
+  return std::log(std::max(r2, least_r2) / (N - double(d))) + 2 * std::log(norm);
 }
 
 /// The chi-squared law of squared residuals, for numbers of degrees of freedom: its median, and ln
@@ -104,7 +105,7 @@ inline arma::vec Decision::margins(const Fitted& fitted, bool fresh) const {
     double margin = limit(noise) - u;
     if (odds[j] < 0)
       margin = std::min(margin, excuses ? excused_limit(noise) - u : odds[j] * 2 / N);
-    const double r2 = std::max(fitted.r2[j], 1e-34);
+    const double r2 = std::max(fitted.r2[j], least_r2);
     if (r2 <= exact * exact) margin = std::max(margin, std::log(exact * exact / r2));
     result[j] = margin;
   }

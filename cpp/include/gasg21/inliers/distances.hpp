@@ -152,7 +152,7 @@ inline void set_noise(Distances& result, const Fitted& fitted, const std::vector
     const double norm2 = fitted.norm[j] * fitted.norm[j], k = fitted.count[j] - d;
     squares += fitted.r2[j] * norm2;
     degrees += k;
-    scaled.push_back(std::max(fitted.r2[j], 1e-34) * norm2 / law(k).median);
+    scaled.push_back(std::max(fitted.r2[j], least_r2) * norm2 / law(k).median);
   }
   result.noise_variance = squares / degrees;
   result.noise = median(std::move(scaled));

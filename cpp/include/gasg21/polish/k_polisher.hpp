@@ -8,10 +8,8 @@
 #include "gasg21/data/views.hpp"
 #include "gasg21/fit/assign.hpp"
 #include "gasg21/fit/subspace_bank.hpp"
-#include "gasg21/polish/coordinate_sums.hpp"
 #include "gasg21/polish/polisher.hpp"
-#include "gasg21/polish/sample_fits.hpp"
-#include "gasg21/polish/standard_error.hpp"
+#include "gasg21/polish/round.hpp"
 #include "gasg21/polish/tyler_scatter.hpp"
 #include "gasg21/support/config.hpp"
 #include "gasg21/support/parallel.hpp"
@@ -19,8 +17,7 @@
 namespace gasg21 {
 
 struct KPolishOptions {
-  double tol = 1e-6;  // a subspace has settled when a step moves it by no more than this, or by
-                      // stop_share of its estimated error
+  double tol = 1e-6;  // the angle to aim at, radians: see `has_settled`
   int steps = 5;      // per round and subspace, at most
 };
 
@@ -70,40 +67,44 @@ class KPolisher {
   const std::vector<ClusterFit>& clusters() const { return clusters_; }
 
  private:
+  // A round makes too few steps on the same members for a secant.
+  static RoundOptions round_options() {
+    RoundOptions options = RoundOptions::of_cluster();
+    options.extrapolate = false;
+    return options;
+  }
+
   template <class Data>
   void polish_one(uword k, const Data& data, const KPolishOptions& options) {
-    arma::Mat<T>& U = bases_[k];
     ClusterFit& cluster = clusters_[k];
-    const uword n = U.n_rows, d = U.n_cols;
-    const Parallel alone;
-    const double tol = std::max(options.tol, 10.0 * std::numeric_limits<T>::epsilon());
     cluster.members = data.n_cols;
-    cluster.settled = data.n_cols <= d;  // any subspace can be put through d samples
-    for (int step = 0; step < options.steps && data.n_cols > d; ++step) {
-      SampleFits<T> fits(d, data.n_cols);
-      fit_samples(U, data, fits, alone);
-      if (fits.W.is_zero()) {  // no member can be fitted, or all are orthogonal to U
+    cluster.settled = data.n_cols <= bases_[k].n_cols;  // it can be put through d samples
+    if (cluster.settled) return;
+    const Parallel alone;
+    Polisher<T> polisher(Round<T>(bases_[k], round_options(), cluster.scatter), data.n_cols);
+    for (int step = 0; step < options.steps; ++step) {
+      polisher.fit(data, alone);
+      if (polisher.fits().W.is_zero()) {  // no member can be fitted, or all are orthogonal to it
         cluster.settled = true;
         return;
       }
-      cluster.estimated_angle = standard_error(fits, n);
-      weigh(cluster.scatter, fits);
-      CoordinateSums<T> sums(n, d);
-      add_samples(U, data, fits, sums, alone);
-      const double change = update_coordinates(U, sums, cluster.scatter, alone);
-      const bool small = change <= std::max(tol, stop_share * cluster.estimated_angle);
+      polisher.weigh();
+      polisher.add(data, alone);
+      polisher.update(alone);
+      take(k, polisher.round());
+      const bool settled = polisher.round().has_settled(options.tol);
       if (step == 0) {
-        cluster.change = change;
-        cluster.settled = small;
+        cluster.change = polisher.round().moved();
+        cluster.settled = settled;
       }
-      if (small) return;
+      if (settled) return;
     }
   }
 
-  static void weigh(Scatter& scatter, SampleFits<T>& fits) {
-    const bool first = scatter.C.empty();
-    scatter.weigh(fits, first ? Scatter::first_iterations : Scatter::later_iterations,
-                  softness(fits.W.n_rows, count_near(fits)));
+  void take(uword k, const Round<T>& round) {
+    bases_[k] = round.basis();
+    clusters_[k].scatter = round.scatter();
+    clusters_[k].estimated_angle = round.estimated_angle();
   }
 
   std::vector<arma::Mat<T>> bases_;

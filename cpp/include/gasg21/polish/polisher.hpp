@@ -5,48 +5,29 @@
 // L21 sum.
 #pragma once
 
-#include <algorithm>
 #include <functional>
 #include <utility>
 #include <vector>
 
-#include "gasg21/geometry/grassmann.hpp"
 #include "gasg21/polish/coordinate_sums.hpp"
+#include "gasg21/polish/round.hpp"
 #include "gasg21/polish/sample_fits.hpp"
-#include "gasg21/polish/secant.hpp"
-#include "gasg21/polish/standard_error.hpp"
-#include "gasg21/polish/tyler_scatter.hpp"
 #include "gasg21/support/config.hpp"
 #include "gasg21/support/error.hpp"
 #include "gasg21/support/parallel.hpp"
 
 namespace gasg21 {
 
-/// The polish stops when a pass moves the subspace by less than this share of its estimated error.
-inline constexpr double stop_share = 0.1;
-
-/// Ends a pass: solves the sums, extrapolates, so that a slow approach is not taken for
-/// convergence, and rotates the scatter along. Returns the angle by which the subspace moved.
-template <class T>
-double advance(arma::Mat<T>& U, const CoordinateSums<T>& sums, Scatter& scatter, Secant<T>& secant,
-               const Parallel& parallel) {
-  const arma::Mat<T> before = U;
-  const double change = update_coordinates(U, sums, scatter, parallel);
-  const arma::Mat<T> solved = U;
-  secant.extrapolate(before, U, change);
-  rotate(scatter, solved, U);
-  return std::max(change, double(largest_angle(before, U)));
-}
-
-/// One subspace under polish. A pass is `fit`, `weigh`, `add`, `update`. All throw Stopped when the
-/// work is stopped.
+/// One subspace under polish, over samples in memory. A pass is `fit`, `weigh`, `add`, `update`.
+/// All throw Stopped when the work is stopped.
 template <class T>
 class Polisher {
  public:
-  Polisher(arma::Mat<T> U, uword n_samples)
-      : U_(std::move(U)), fits_(U_.n_cols, n_samples), sums_(U_.n_rows, U_.n_cols) {
-    require(double(orthonormality_error(U_)) < 1e-3, "the basis is not orthonormal");
-  }
+  Polisher(Round<T> round, uword n_samples)
+      : round_(std::move(round)),
+        fits_(round_.basis().n_cols, n_samples),
+        sums_(round_.basis().n_rows, round_.basis().n_cols) {}
+  Polisher(arma::Mat<T> U, uword n_samples) : Polisher(Round<T>(std::move(U)), n_samples) {}
 
   /// One pass. Returns the angle by which the subspace moved.
   template <class Data>
@@ -61,14 +42,12 @@ class Polisher {
   template <class Data>
   void fit(const Data& data, const Parallel& parallel) {
     check(data);
-    fit_samples(U_, data, fits_, parallel);
+    fit_samples(basis(), data, fits_, parallel);
   }
 
   /// Weighs the samples.
   void weigh(const std::function<bool()>& stop = {}) {
-    information_ = gasg21::information(fits_, U_.n_rows);
-    const int iterations = knows_scatter_ ? Scatter::later_iterations : Scatter::first_iterations;
-    scatter_.weigh(fits_, iterations, 1, stop);
+    round_.weigh(fits_, stop);
     sums_.sums.zeros();
   }
 
@@ -76,40 +55,32 @@ class Polisher {
   template <class Data>
   void add(const Data& data, const Parallel& parallel) {
     check(data);
-    add_samples(U_, data, fits_, sums_, parallel);
+    add_samples(basis(), data, fits_, sums_, parallel);
   }
 
   /// Solves them. Returns the angle by which the subspace moved.
-  double update(const Parallel& parallel) {
-    knows_scatter_ = true;
-    return advance(U_, sums_, scatter_, secant_, parallel);
-  }
+  double update(const Parallel& parallel) { return round_.advance(sums_, parallel); }
 
-  /// The next pass is over other data: the moves so far do not tell where its moves lead.
-  void change_data() { secant_ = Secant<T>(); }
+  /// The next pass is over other data.
+  void change_data() { round_.change_data(); }
 
-  const arma::Mat<T>& basis() const { return U_; }
+  const Round<T>& round() const { return round_; }
+  const arma::Mat<T>& basis() const { return round_.basis(); }
+  const Scatter& scatter() const { return round_.scatter(); }
+  double estimated_angle() const { return round_.estimated_angle(); }
   const SampleFits<T>& fits() const { return fits_; }
   std::vector<double> residuals() const { return fits_.residuals(); }
-  const Scatter& scatter() const { return scatter_; }
-  /// Before the last update.
-  const arma::mat& information() const { return information_; }
-  double estimated_angle() const { return standard_error(information_, U_.n_rows); }
 
  private:
   template <class Data>
   void check(const Data& data) const {
-    require(data.n_rows == U_.n_rows && data.n_cols == fits_.count.n_elem,
+    require(data.n_rows == basis().n_rows && data.n_cols == fits_.count.n_elem,
             "the data does not have the size of the polish");
   }
 
-  arma::Mat<T> U_;
+  Round<T> round_;
   SampleFits<T> fits_;
   CoordinateSums<T> sums_;
-  Scatter scatter_;
-  Secant<T> secant_;
-  arma::mat information_;
-  bool knows_scatter_ = false;
 };
 
 }  // namespace gasg21

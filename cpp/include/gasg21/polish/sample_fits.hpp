@@ -20,6 +20,9 @@
 
 namespace gasg21 {
 
+/// Squared residuals of noise-free, unit-norm samples are rounding errors, below this.
+inline constexpr double least_r2 = 1e-34;
+
 /// O(d) numbers per sample.
 template <class T>
 struct SampleFits {
@@ -45,6 +48,12 @@ struct SampleFits {
     r2[j] = double(fit.residual()) * double(fit.residual());
     count[j] = double(x.count());
     std::tie(up[j], down[j]) = x.factors();
+  }
+
+  /// Sample j cannot be used.
+  void drop(uword j) {
+    W.col(j).zeros();
+    count[j] = 0;
   }
 
   /// Residuals of the unit-norm samples; NaN for those that cannot be used.
@@ -92,10 +101,12 @@ void fit_samples(const arma::Mat<T>& U, const Data& data, SampleFits<T>& fits,
     auto& [x, fit] = scratch;
     const auto sample = data.sample(j);
     if (j + 1 < data.n_cols) detail::fetch(data.sample(j + 1), 0, ahead);
-    fits.count[j] = 0;
     require(is_sorted(sample), "the rows of sample ", j,
             " must rise: the polish reads them in parts");
-    if (x.read(sample) == Usable::yes && fit.solve(U, x) == Solved::yes) fits.keep(j, x, fit);
+    if (x.read(sample) == Usable::yes && fit.solve(U, x) == Solved::yes)
+      fits.keep(j, x, fit);
+    else
+      fits.drop(j);
   };
   parallel.for_work(double(n) * double(d) * double(data.n_cols))
       .for_all((data.n_cols + chunk - 1) / chunk,

@@ -22,7 +22,7 @@ arma::mat information(const Fits& fits, uword n) {
   double used = 0;
   for (uword j = 0; j < fits.count.n_elem; ++j) {
     if (!(fits.count[j] > 0)) continue;
-    const double noise = std::max(fits.r2[j], 1e-34) / (fits.count[j] - d);
+    const double noise = std::max(fits.r2[j], least_r2) / (fits.count[j] - d);
     weight[j] = fits.count[j] / double(n) / noise;
     ++used;
   }

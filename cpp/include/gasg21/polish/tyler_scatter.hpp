@@ -72,7 +72,14 @@ struct Scatter {
   explicit Scatter(const ScatterSums& sums) {
     require(sums.weight > 0, "no sample can be used");
     C = sums.C / sums.weight;
-    s = std::max(sums.s / sums.weight, 1e-34);  // noise-free data: rounding level
+    s = std::max(sums.s / sums.weight, least_r2);
+  }
+
+  /// The fixed point of one round. `soften`: few samples may lie near the subspace.
+  template <class T>
+  void settle(SampleFits<T>& fits, bool soften, const std::function<bool()>& stop = {}) {
+    const int iterations = C.empty() ? first_iterations : later_iterations;
+    weigh(fits, iterations, soften ? softness(fits.W.n_rows, count_near(fits)) : 1, stop);
   }
 
   /// Tyler's fixed point, from the fits alone. Sets fits.omega. A `softness` above 1 enlarges the

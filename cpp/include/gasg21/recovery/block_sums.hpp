@@ -12,11 +12,12 @@
 #include "gasg21/fit/assign.hpp"
 #include "gasg21/fit/subspace_bank.hpp"
 #include "gasg21/polish/coordinate_sums.hpp"
-#include "gasg21/polish/k_polisher.hpp"
+#include "gasg21/polish/round.hpp"
 #include "gasg21/polish/sample_fits.hpp"
 #include "gasg21/polish/standard_error.hpp"
 #include "gasg21/polish/tyler_scatter.hpp"
 #include "gasg21/support/config.hpp"
+#include "gasg21/support/error.hpp"
 #include "gasg21/support/log_histogram.hpp"
 #include "gasg21/support/parallel.hpp"
 #include "gasg21/tracker.hpp"
@@ -133,30 +134,48 @@ BlockSums block_sums(const arma::Mat<T>& U, const Scatter& scatter, const Data& 
   return sums;
 }
 
+/// Ends a round with the sums over all blocks. Without a scatter the round only finds it. Returns
+/// the angle by which the subspace moved; pi / 2 if it only found the scatter.
+template <class T>
+double end_round(Round<T>& round, const BlockSums& sums, const Parallel& parallel = Parallel()) {
+  const bool moves = round.has_scatter();
+  round.take(sums.scatter, sums.near, sums.information);
+  return moves ? round.advance(sums.rows<T>(), parallel) : arma::datum::pi / 2;
+}
+
 /// The sums of one block for several subspaces.
 struct UnionSums {
-  std::vector<BlockSums> sums;  // per subspace: over the samples that are nearest to it
-  arma::uvec labels;            // of the nearest subspaces; their number = none
-  Usage unassigned;             // samples that are nearest to none
+  std::vector<BlockSums> sums;  // per subspace: over its members
+  arma::uvec labels;            // of the subspaces; their number = none
+  Usage unassigned;             // samples that belong to none
 };
 
+/// The sums over the members of each subspace. A label beyond the subspaces marks a sample
+/// that belongs to none.
+template <class T, class Data>
+UnionSums member_sums(const std::vector<arma::Mat<T>>& bases, const std::vector<Scatter>& scatters,
+                      const Data& block, arma::uvec labels, const Parallel& parallel = Parallel()) {
+  require(!bases.empty() && scatters.size() == bases.size(),
+          "there must be one scatter per subspace");
+  require(labels.n_elem == block.n_cols, "there must be one label per sample");
+  std::vector<std::vector<uword>> members(bases.size() + 1);
+  for (uword j = 0; j < block.n_cols; ++j)
+    members[std::min<uword>(labels[j], bases.size())].push_back(j);
+  const auto sums_of = [&](uword k, const arma::Mat<T>& U, const Scatter& scatter) {
+    return block_sums(U, scatter, SubsetView<Data>(block, std::move(members[k])), parallel);
+  };
+  UnionSums found{{}, std::move(labels), {}};
+  for (uword k = 0; k < bases.size(); ++k) found.sums.push_back(sums_of(k, bases[k], scatters[k]));
+  found.unassigned = sums_of(bases.size(), bases[0], Scatter()).usage;
+  return found;
+}
+
+/// The sums over the samples that are nearest to each subspace.
 template <class T, class Data>
 UnionSums union_sums(const std::vector<arma::Mat<T>>& bases, const std::vector<Scatter>& scatters,
                      const Data& block, const Parallel& parallel = Parallel()) {
-  UnionSums found{{}, assign_labels(SubspaceBank<T>(bases), block, parallel), {}};
-  std::vector<std::vector<uword>> members(bases.size());
-  Observation<T> x(block.n_rows);
-  for (uword j = 0; j < block.n_cols; ++j) {
-    const uword k = found.labels[j];
-    if (k < bases.size())
-      members[k].push_back(j);
-    else
-      ++found.unassigned.counters[why_unused(x, block.sample(j), bases[0].n_cols)];
-  }
-  for (uword k = 0; k < bases.size(); ++k)
-    found.sums.push_back(block_sums(bases[k], scatters[k],
-                                    SubsetView<Data>(block, std::move(members[k])), parallel));
-  return found;
+  return member_sums(bases, scatters, block, assign_labels(SubspaceBank<T>(bases), block, parallel),
+                     parallel);
 }
 
 /// Tyler's fixed point on some samples: the scatter that rounds over all blocks start from.
@@ -166,7 +185,7 @@ Scatter start_scatter(const arma::Mat<T>& U, const Data& data,
   SampleFits<T> fits(U.n_cols, data.n_cols);
   fit_samples(U, data, fits, parallel);
   Scatter scatter;
-  scatter.weigh(fits, Scatter::first_iterations, softness(fits.W.n_rows, count_near(fits)));
+  scatter.settle(fits, true);
   return scatter;
 }
 

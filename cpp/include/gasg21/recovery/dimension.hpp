@@ -179,4 +179,15 @@ uword choose_affine_dimension(const Data& data, const DimensionOptions& options,
   return fit && detail::shares_offset(fit->fits()) ? d - 1 : d;
 }
 
+/// How many of the principal axes, strongest first, have this share of the variance of all. All of
+/// them, if nothing is known about the variance.
+inline uword axes_with_share(const arma::vec& variance, double share) {
+  const double total = arma::accu(variance);
+  if (!variance.is_finite() || !(total > 0)) return variance.n_elem;
+  double sum = 0;
+  for (uword k = 0; k < variance.n_elem; ++k)
+    if ((sum += variance[k]) >= share * total) return k + 1;
+  return variance.n_elem;
+}
+
 }  // namespace gasg21

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 
+#include "gasg21/polish/round.hpp"
 #include "gasg21/support/config.hpp"
 #include "gasg21/tracker.hpp"
 
@@ -88,16 +88,14 @@ struct Unobserved {
   void pass(const PassRecord& /*record*/) {}
   /// Before work that is no pass.
   void stage(const char* /*name*/) {}
+  /// False: the next passes only prepare a fit. True: they belong to it again.
+  void show_passes(bool /*shown*/) {}
+  /// The passes are over. What follows makes their result usable, also after a stop.
+  void go_on() {}
 };
 
 /// The subspace is lost above this estimated error, in radians.
 inline constexpr double lost_angle = 0.22;
-
-/// The angle that a fit in T can aim at.
-template <class T>
-double reachable(double tol) {
-  return std::max(tol, 10.0 * std::numeric_limits<T>::epsilon());
-}
 
 /// The status of subspaces that no longer move, by their estimated errors.
 template <class T>

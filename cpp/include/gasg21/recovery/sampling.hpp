@@ -24,6 +24,17 @@ inline bool is_worth_sampling(uword m, uword enough) {
   return m >= std::max(many, 2 * enough);
 }
 
+/// The size of a second sample of data in blocks, of which there are `most` at hand, if the `first`
+/// samples do not suffice; else 0. `found`: their fit does not speak against them.
+inline uword second_sample(uword n, uword d, double observed_per_sample, uword first, bool found,
+                           uword most) {
+  constexpr uword growth = 4;  // if a fit fails
+  const uword enough = enough_samples(n, d, observed_per_sample, first);
+  if (found && enough <= first) return 0;
+  const uword wanted = std::min(found ? enough : std::max(enough, growth * first), most);
+  return wanted < 2 * first ? 0 : wanted;
+}
+
 /// How many samples the polish looks at between `enough` and all m of them. From a good start it
 /// needs fewer passes over all.
 inline std::vector<uword> stages_between(uword enough, uword m) {

@@ -14,7 +14,7 @@
 #include "gasg21/polish/k_polisher.hpp"
 #include "gasg21/recovery/recoverer.hpp"
 #include "gasg21/recovery/report.hpp"
-#include "gasg21/recovery/start_tracker.hpp"
+#include "gasg21/recovery/start.hpp"
 #include "gasg21/recovery/stream.hpp"
 #include "gasg21/seeding/seeder.hpp"
 #include "gasg21/support/config.hpp"

@@ -15,7 +15,7 @@
 #include "gasg21/inliers/null_bounds.hpp"
 #include "gasg21/kernels/plain.hpp"
 #include "gasg21/recovery/recoverer.hpp"
-#include "gasg21/recovery/start_tracker.hpp"
+#include "gasg21/recovery/start.hpp"
 #include "gasg21/seeding/choose_lift.hpp"
 #include "gasg21/support/config.hpp"
 #include "gasg21/support/error.hpp"
