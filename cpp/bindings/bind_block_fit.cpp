@@ -2,7 +2,6 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
-#include <gasg21/recovery/sampling.hpp>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -64,13 +63,14 @@ class PyBlockFit {
     {
       const py::gil_scoped_release nogil;
       fit_->conclude(view, share, watch);
-      found = fit_->hand_over(view, watch);
+      found.emplace(fit_->hand_over(view, watch));
     }
     Recovered all = to_python(std::move(*found), rotate, watch);
     if (!interrupt_.is_none()) all.interrupt = interrupt_;
     return all;
   }
 
+  uword second_sample(uword most) const { return fit_->second_sample(most); }
   py::list history() const { return to_list(reached().history); }
   uword n_components() const { return reached().tracker.d(); }
   const char* status() const { return to_string(reached().status); }
@@ -91,6 +91,8 @@ void bind_block_fit_in(py::module_& m, const char* name) {
       .def("finish", &Class::finish, py::arg("samples"), py::arg("mask"), py::kw_only(),
            py::arg("share"), py::arg("rotate"), py::arg("interrupted"),
            py::arg("progress") = py::none(), "The result.")
+      .def("second_sample", &Class::second_sample, py::arg("most"),
+           "The size of a second sample, of `most` at hand, if the first does not suffice; else 0.")
       .def_property_readonly("history", &Class::history)
       .def_property_readonly("n_components", &Class::n_components)
       .def_property_readonly("status", &Class::status);
@@ -117,9 +119,6 @@ void bind_block_fit(py::module_& m) {
         py::arg("d"), py::kw_only(), py::arg("rule"), py::arg("stream_rule"), py::arg("loss"),
         py::arg("metric"), py::arg("init"), py::arg("options"), py::arg("progress") = py::none(),
         "A fit to data in blocks, from a sample of it: a BlockFit.");
-  m.def("second_sample", &second_sample, py::arg("n"), py::arg("d"), py::arg("observed_per_sample"),
-        py::arg("first"), py::arg("found"), py::arg("most"),
-        "The size of a second sample, if the first does not suffice; else 0.");
 }
 
 }  // namespace gasg21::bindings

@@ -31,7 +31,7 @@ Recovered recover_in(const AnyView<T>& samples, uword d,
     const bool scaled = plan.metric.scaled();
     PyFit<T> fit(PyData<T>(samples, options.center, scaled), d, std::move(plan), options);
     fit.run(watch);
-    found = fit.hand_over(watch);
+    found.emplace(fit.hand_over(watch));
   }
   return to_python(std::move(*found), rotate, watch);
 }
@@ -62,7 +62,7 @@ py::object start_any(const py::object& samples, const py::object& mask, uword n,
     std::optional<typename PyTracker<T>::Core> tracker;
     {
       const py::gil_scoped_release nogil;
-      tracker = plan.start_on(PyData<T>(view, center, plan.metric.scaled()), d, watch);
+      tracker.emplace(plan.start_on(PyData<T>(view, center, plan.metric.scaled()), d, watch));
     }
     watch.finish();
     tracker->follow(following);

@@ -156,6 +156,20 @@ TEST_CASE("other samples are lifted as those of the fit") {
   CHECK(moved.view().lift == affine.lift().get());
 }
 
+TEST_CASE("a second sample is wanted if the first has failed") {
+  const Problem<double> good(40, 600, 3, 0.3, 0.2, 0.01, 7), noise(40, 600, 3, 1, 0, 0, 8);
+  const RecoverOptions options;
+  Unobserved nobody;
+  const auto wanted = [&](const Problem<double>& p) {
+    Fit<Tracker<double>, View> fit(LiftedData<double, View>(View(p.X), false, true), 3,
+                                   default_plan<double>(options), options);
+    fit.solve(nobody);
+    return fit.second_sample(10'000);
+  };
+  CHECK(wanted(good) == 0);
+  CHECK(wanted(noise) == 2400);
+}
+
 TEST_CASE("a share of the variance chooses among the axes of a fit") {
   Problem<double> p(40, 1, 4, 0, 0, 0, 6);
   arma::mat weights = gaussian<double>(4, 800, p.random);

@@ -6,7 +6,7 @@ scatter of the round, and the core computes the next ones from the total, until 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ from gasg21._data.samples import Array, Samples
 from gasg21._support.engines import Engine, Task, Tick
 from gasg21._support.progress import Progress
 
-Solve = Callable[[Samples], Any]  # a sample -> what its fit is
+Solve = Callable[[Samples], "_core.BlockFit"]
 
 _RARE = 64  # observed entries of a feature in the sample below which more rows are sought
 _SHARE_FOR_SAMPLE = 0.25  # of the memory
@@ -56,21 +56,15 @@ class Blocks:
     def n_samples(self) -> int:
         return sum(self.lengths)
 
-    def solve(self, solve: Solve, dimension: Callable[[Any], int]) -> tuple[Samples, Any]:
-        """Draw a sample and solve it; once more, with a larger one, if it does not suffice.
-
-        Returns the sample and its fit. ``dimension`` is that of a fit, and its ``status`` says whether it suffices.
-        """
+    def solve(self, solve: Solve) -> tuple[Samples, _core.BlockFit]:
+        """Draw a sample and solve it; once more, with a larger one, if it does not suffice."""
         sample = self.draw(self.source.n_sampled)
         fit = solve(sample)
-        found = fit.status in ("converged", "noise_floor", "interrupted", "rank_deficient")
-        most = min(self.n_samples, self._most_sampled())
-        n, entries = self.source.n_features, _entries_per_sample(sample)
-        wanted = _core.second_sample(n, dimension(fit), entries, sample.n_samples, found, most)
-        if not wanted:
-            return sample, fit
-        sample = self.draw(wanted)
-        return sample, solve(sample)
+        wanted = fit.second_sample(min(self.n_samples, self._most_sampled()))
+        if wanted:
+            sample = self.draw(wanted)
+            fit = solve(sample)
+        return sample, fit
 
     def draw(self, count: int) -> Samples:
         """Return a uniform sample, as large as the memory allows."""
@@ -112,7 +106,7 @@ class BlockResult:
 
 def fit_blocks(blocks: Blocks, solve: Solve, *, rotate: bool) -> BlockResult:
     """Fit one subspace. ``solve`` turns a sample into a `_core.BlockFit`."""
-    sample, fit = blocks.solve(solve, _dimension_of)
+    sample, fit = blocks.solve(solve)
     sums: BlockSums | None = None
     stopped: KeyboardInterrupt | None = None
     looked_at, ended = sample, fit.status == "interrupted"
@@ -123,7 +117,7 @@ def fit_blocks(blocks: Blocks, solve: Solve, *, rotate: bool) -> BlockResult:
             if ended:
                 break
         if not ended:
-            looked_at = blocks.with_rare_features(sample, _dimension_of(fit))
+            looked_at = blocks.with_rare_features(sample, fit.n_components)
     except KeyboardInterrupt as caught:  # what is reached so far stays
         stopped, ended = caught, True
     batch = looked_at.whole()
@@ -132,7 +126,7 @@ def fit_blocks(blocks: Blocks, solve: Solve, *, rotate: bool) -> BlockResult:
     return BlockResult(found, stopped or found.interrupt, sums, sample)
 
 
-def _rounds(blocks: Blocks, fit: Any) -> Any:
+def _rounds(blocks: Blocks, fit: _core.BlockFit) -> Iterator[BlockSums]:
     """Yield the sums of each round."""
     first, last = True, False
     while not last:
@@ -157,14 +151,6 @@ def _add(a: Any, b: Any) -> Any:
     return a + b
 
 
-def _dimension_of(fit: Any) -> int:
-    return int(fit.n_components)
-
-
 def _observed_counts(sample: Samples) -> Array:
     """Return how many samples observe each feature."""
     return sum((sample.observed(batch.rows)[0].sum(axis=0) for batch in sample.pieces()), np.zeros(sample.n_features))
-
-
-def _entries_per_sample(sample: Samples) -> float:
-    return float(_observed_counts(sample).sum() / max(sample.n_samples, 1))

@@ -14,6 +14,8 @@
 #include "gasg21/recovery/recentre.hpp"
 #include "gasg21/recovery/recoverer.hpp"
 #include "gasg21/recovery/report.hpp"
+#include "gasg21/recovery/sampling.hpp"
+#include "gasg21/recovery/self_check.hpp"
 #include "gasg21/recovery/start.hpp"
 #include "gasg21/support/config.hpp"
 
@@ -56,6 +58,15 @@ class Fit {
   template <class Observer>
   void solve(Observer& observer) {
     begin(observer).solve(data_.view(), observer);
+  }
+  /// The size of a second sample, of `most` at hand, if the first does not suffice; else 0.
+  uword second_sample(uword most) const {
+    const FitState<Tracker>& state = recoverer_->state();
+    const bool found = is_converged(state.status) || state.status == Status::interrupted ||
+                       state.status == Status::rank_deficient;
+    return gasg21::second_sample(data_.n_features(), state.tracker.d(),
+                                 observed_per_sample<T>(data_.view()), data_.view().n_cols, found,
+                                 most);
   }
   /// Doubts, from samples that are a share of the data.
   template <class Observer>
