@@ -52,10 +52,11 @@ py::tuple block_sums_in(const py::array& components, const py::object& samples,
 template <class T>
 py::tuple union_sums_in(const py::list& subspaces, const py::object& samples,
                         const py::object& mask, const py::list& given, const py::object& labels,
-                        unsigned n_threads) {
+                        const py::object& lift, unsigned n_threads) {
   const auto bases = copy_bases<T>(subspaces);
   const std::vector<Scatter> scatters = as_scatters(given, bases);
-  const AnyView<T> view = as_view<T>(samples, mask, bases[0].n_rows);
+  const Block<T> block(samples, mask, lift, bases[0].n_rows);
+  const AnyView<T>& view = block.view;
   std::optional<arma::uvec> known;
   if (!labels.is_none()) known = as_order(labels);
   UnionSums found;
@@ -80,20 +81,6 @@ py::tuple start_scatter_in(const py::array& components, const py::object& sample
   return to_pair(scatter);
 }
 
-/// Throws unless components are an orthonormal basis that the core can borrow.
-void require_orthonormal(const py::array& components) {
-  const bool single = py::isinstance<py::array_t<float>>(components);
-  if (components.ndim() != 2 || !(single || py::isinstance<py::array_t<double>>(components)))
-    require(false, "components must be a 2-d array of dtype float64 or float32, not ",
-            components.ndim(), "-d of dtype ", std::string(py::str(components.dtype())));
-  const double error = in_precision_of(components, [&](auto zero) {
-    using T = decltype(zero);
-    return double(orthonormality_error<T>(Basis<T>(components, "components")));
-  });
-  require(error < 1e-3, "components must have orthonormal rows; components @ components.T differs ",
-          "from the identity by ", error);
-}
-
 /// Replaces subspaces that missed a cluster of the samples. Returns all of them, and which are new.
 template <class T>
 py::tuple repair_in(const py::list& subspaces, const py::object& samples, const py::object& mask,
@@ -112,8 +99,6 @@ py::tuple repair_in(const py::list& subspaces, const py::object& samples, const 
 }  // namespace
 
 void bind_blocks(py::module_& m) {
-  m.def("require_orthonormal", &require_orthonormal, py::arg("components"),
-        "Refuse what is not an orthonormal basis, C-ordered, of float64 or float32.");
   m.def(
       "block_sums",
       [](const py::array& components, const py::object& samples, const py::object& mask,
@@ -128,14 +113,15 @@ void bind_blocks(py::module_& m) {
   m.def(
       "union_sums",
       [](const py::list& subspaces, const py::object& samples, const py::object& mask,
-         const py::list& scatters, const py::object& labels, unsigned n_threads) {
+         const py::list& scatters, const py::object& labels, const py::object& lift,
+         unsigned n_threads) {
         return in_precision_of(values_of(samples), [&](auto zero) {
-          return union_sums_in<decltype(zero)>(subspaces, samples, mask, scatters, labels,
+          return union_sums_in<decltype(zero)>(subspaces, samples, mask, scatters, labels, lift,
                                                n_threads);
         });
       },
       py::arg("subspaces"), py::arg("samples"), py::arg("mask"), py::arg("scatters"),
-      py::arg("labels") = py::none(), py::arg("n_threads") = 1,
+      py::arg("labels") = py::none(), py::arg("lift") = py::none(), py::arg("n_threads") = 1,
       "The sums of one block for each subspace, the counts of the rest, and the labels.");
   m.def(
       "scatter_of",

@@ -12,7 +12,6 @@
 #include "block_tuple.hpp"
 #include "history.hpp"
 #include "module.hpp"
-#include "out_of_memory.hpp"
 
 namespace gasg21::bindings {
 
@@ -87,7 +86,7 @@ class PyUnionRounds {
 template <class T>
 void bind_rounds_in(py::module_& m, const char* polish, const char* rounds) {
   using Polish = PyBlockPolish<T>;
-  guarded_class<Polish>(m, polish)
+  py::class_<Polish>(m, polish)
       .def("update", &Polish::update, py::arg("sums"), "End a round; returns the angle moved.")
       .def_property_readonly("components", &Polish::components)
       .def_property_readonly("scatter", &Polish::scatter);

@@ -89,6 +89,20 @@ py::array union_labels(const Union<T>& self, const py::object& samples, const py
   return to_labels(labels, self.n_clusters());
 }
 
+/// The nearest subspace of each sample that is near to it.
+template <class T>
+py::array union_near_labels(const Union<T>& self, const py::object& samples, const py::object& mask,
+                            unsigned n_threads) {
+  Assignment<T> all;
+  with_union_view(self, samples, mask, n_threads, [&](const auto& view, const auto& parallel) {
+    all = self.assign(view, parallel);
+    const std::vector<bool> near = self.near(view, all);
+    for (uword j = 0; j < near.size(); ++j)
+      if (!near[j]) all.labels[j] = self.n_clusters();
+  });
+  return to_labels(all.labels, self.n_clusters());
+}
+
 template <class T>
 py::tuple union_assign(const Union<T>& self, const py::object& samples, const py::object& mask,
                        unsigned n_threads) {
@@ -214,6 +228,9 @@ void bind_union_in(py::module_& m, const char* name) {
           "coordinates.")
       .def("labels", &union_labels<T>, py::arg("samples"), py::arg("mask") = py::none(),
            py::arg("n_threads") = 1, "The nearest subspace of each sample; -1 if undetermined.")
+      .def("near_labels", &union_near_labels<T>, py::arg("samples"), py::arg("mask") = py::none(),
+           py::arg("n_threads") = 1,
+           "The same, and -1 for samples as far away as random directions.")
       .def("assign", &union_assign<T>, py::arg("samples"), py::arg("mask") = py::none(),
            py::arg("n_threads") = 1, "The same, and the residuals of the unit-norm samples.")
       .def("residuals", &union_residuals<T>, py::arg("samples"), py::arg("mask") = py::none(),

@@ -279,7 +279,9 @@ def union_sums(
     return union_sums_of(bases, checked(X, mask, bases[0].dtype, Reading(on_bad, absent)), known)
 
 
-def union_sums_of(bases: list[Array], samples: Samples, scatters: list[Any], labels: Array | None = None) -> UnionSums:
+def union_sums_of(
+    bases: list[Array], samples: Samples, scatters: list[Any], labels: Array | None = None, lift: Any = None
+) -> UnionSums:
     """Return the sums of checked samples; the scatters are pairs (C, s) or None.
 
     ``labels`` name the subspace to which each sample belongs, -1 for none. None: to the nearest.
@@ -287,7 +289,7 @@ def union_sums_of(bases: list[Array], samples: Samples, scatters: list[Any], lab
     total: Any = 0
     for batch in _batches(samples):
         own = None if labels is None else labels[batch.rows].astype(np.uint64)
-        sums, unassigned, found = _core.union_sums(bases, batch.payload, batch.mask, scatters, own)
+        sums, unassigned, found = _core.union_sums(bases, batch.payload, batch.mask, scatters, own, lift)
         small = found.astype(np.int16 if len(bases) < 2**15 else np.int32)
         total = total + UnionSums(tuple(BlockSums(*each) for each in sums), unassigned, small)
     assert isinstance(total, UnionSums)

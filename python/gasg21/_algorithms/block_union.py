@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +10,10 @@ import numpy as np
 from gasg21 import _core
 from gasg21._algorithms.block_fit import Blocks
 from gasg21._algorithms.block_sums import Scatter, UnionSums, native, pair_of, union_sums_of
-from gasg21._algorithms.clusters import assign, is_near
 from gasg21._data.block_source import BlockSource
 from gasg21._data.parts import Reading, read_part
-from gasg21._data.samples import Array, Samples
-
-Locate = Callable[[Samples], tuple[Samples, Samples]]  # samples -> those of the subspaces, and of the assignment
+from gasg21._data.samples import Samples
+from gasg21._support.arrays import Array
 
 
 @dataclass(frozen=True)
@@ -25,8 +22,8 @@ class UnionRound:
 
     subspaces: list[Array]
     scatters: list[tuple[Array, float] | None]
-    bases: list[Array] | None  # of the assignment; None: the subspaces
-    locate: Locate
+    union: _core.Union64 | _core.Union32 | None  # assigns the samples; None: the subspaces do
+    lift: tuple[Array, float] | None
     reading: Reading
     first: bool
 
@@ -34,29 +31,30 @@ class UnionRound:
 class UnionRounds:
     """K subspaces between the rounds.
 
-    If the clusters were found in other coordinates than those of the subspaces, ``bases`` assign the samples there and
-    stay as they are.
+    If the clusters were found in other coordinates than those of the data, the union assigns the samples there, and
+    its bases stay as they are.
     """
 
     def __init__(
         self,
-        subspaces: list[Array],
+        union: _core.Union64 | _core.Union32,
         scatters: list[Scatter | None],
-        bases: list[Array] | None,
-        locate: Locate,
         tol: float,
         most: int,  # rounds
         passes_before: int,  # passes of the fit of the sample
     ) -> None:
-        self.bases, self.locate, self._most, self._before = bases, locate, most, passes_before
-        self._core = _core.union_rounds(subspaces, [pair_of(each) for each in scatters], tol)
+        self._union, self._most, self._before = union, most, passes_before
+        self.is_plain = union.lift is None and not union.is_whitened
+        self._core = _core.union_rounds(union.subspaces, [pair_of(each) for each in scatters], tol)
         self.sums: UnionSums | None = None
         self.ended = False
 
     def run(self, blocks: Blocks) -> None:
         """Run all rounds, or until a callback ends them."""
+        assigning, lift = (None, None) if self.is_plain else (self._union, self._union.lift)
         for count in range(self._most):
-            state = UnionRound(self.subspaces, self._core.scatters, self.bases, self.locate, blocks.reading, count == 0)
+            subspaces, scatters = self._core.subspaces, self._core.scatters
+            state = UnionRound(subspaces, scatters, assigning, lift, blocks.reading, count == 0)
             self.sums = blocks.reduce(_part_sums, state)
             self._core.update([each.as_tuple() for each in self.sums.clusters], blocks.n_samples)
             self.ended = blocks.is_ended_by(self.history[-1])
@@ -64,9 +62,11 @@ class UnionRounds:
                 return
 
     @property
-    def subspaces(self) -> list[Array]:
-        """Bases of the next round."""
-        return self._core.subspaces
+    def union(self) -> _core.Union64 | _core.Union32:
+        """The union with the subspaces that the rounds have reached."""
+        before, subspaces = self._union, self._core.subspaces
+        bases = subspaces if self.is_plain else before.bases
+        return type(before)(subspaces, bases, before.lift, before.whitening, before.cut)
 
     @property
     def estimated_angles(self) -> Array:
@@ -88,16 +88,13 @@ def _part_sums(source: BlockSource, index: int, state: UnionRound) -> UnionSums:
     samples = read_part(source, index, state.reading, look_for_infinity=state.first)
     subspaces = [native(U) for U in state.subspaces]
     scatters = [None if S is None else (native(S[0]), S[1]) for S in state.scatters]
-    if state.bases is None:
-        return union_sums_of(subspaces, samples, scatters)
-    if not samples.n_samples:
-        return union_sums_of(subspaces, Samples(np.zeros((0, subspaces[0].shape[1])), None, samples.dtype), scatters)
-    own, working = state.locate(samples)
-    labels = nearest([native(U) for U in state.bases], working)
-    return union_sums_of(subspaces, own, scatters, labels)
+    labels = None if state.union is None else member_labels(state.union, samples)
+    lift = None if state.lift is None else (native(state.lift[0]), state.lift[1])
+    return union_sums_of(subspaces, samples, scatters, labels, lift)
 
 
-def nearest(bases: list[Array], working: Samples) -> Array:
+def member_labels(union: _core.Union64 | _core.Union32, samples: Samples) -> Array:
     """Return the nearest subspace of each sample, -1 for those that lie near none."""
-    labels, residuals = assign(bases, working, 1)
-    return np.where(is_near(bases, labels, residuals, working), labels, -1)
+    if not samples.n_samples:
+        return np.zeros(0, np.intp)
+    return np.concatenate([union.near_labels(batch.payload, batch.mask) for batch in samples.batches()])

@@ -10,7 +10,7 @@ import numpy as np
 from gasg21 import _core
 from gasg21._data.block_source import BlockSource
 from gasg21._data.constructor import check_parameters, with_parameters
-from gasg21._data.parameters import n_threads, progress_bar
+from gasg21._data.parameters import core_metric, core_rule, n_threads, progress_bar
 from gasg21._data.samples import Array, Samples, one_as_row
 from gasg21._estimators.fitted_union import PublishedUnion, FittedUnion, UnionStreamReport
 from gasg21._estimators.union_blocks import fit_blocks
@@ -251,11 +251,18 @@ class KGASG21(FittedUnion):
     # ---- files
 
     @classmethod
-    def _from_stream(cls, stream: Any) -> KGASG21:
-        bases = stream.subspaces()
-        model = cls(len(bases), [len(U) for U in bases])
-        model._stream, model.n_features_in_ = stream, bases[0].shape[1]
-        model._published = PublishedUnion((_core.Union32 if bases[0].dtype == np.float32 else _core.Union64)(bases), stream.counters())
+    def _from_core(cls, tree: dict[str, Any]) -> KGASG21:
+        union, stream = tree.get("union"), tree.get("stream")
+        if union is None:
+            bases = stream.subspaces()
+            union = (_core.Union32 if bases[0].dtype == np.float32 else _core.Union64)(bases)
+        model = cls(union.n_clusters, union.dimensions, center=union.lift is not None)
+        if stream is None:
+            start = _core.KSubspaces32 if isinstance(union, _core.Union32) else _core.KSubspaces64
+            stream = start(union.bases, core_rule("adaptive", scaling=True, stream=True), 0, core_metric(True))
+        model._stream, model.n_features_in_ = stream, union.n_features
+        model._published = PublishedUnion(union, stream.counters())
+        model._check_attributes(vars(model))
         return model
 
     def _to_file(self, *, strict: bool) -> dict[str, Any]:

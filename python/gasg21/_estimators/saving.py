@@ -130,8 +130,8 @@ class Savable(Guarded):
         return model
 
     @classmethod
-    def _from_stream(cls: type[Self], stream: Any) -> Self:
-        """Return an estimator for a stream that a C++ program has saved."""
+    def _from_core(cls: type[Self], tree: dict[str, Any]) -> Self:
+        """Return an estimator for what a C++ program has saved: a stream, or a fitted union."""
         msg = f"a {cls.__name__} does not stream"
         raise ModelFormatError(msg)
 
@@ -179,11 +179,11 @@ def load(path: str | os.PathLike[str]) -> Any:
             raise ModelFormatError(msg)
         if "estimator" in tree:
             return _estimators[name]._from_file(tree)
-        return _estimators[name]._from_stream(tree["tracker"] if "tracker" in tree else tree["stream"])
+        return _estimators[name]._from_core(tree)
 
 
 def _estimator_of_stream(tree: dict[str, Any]) -> str:
-    if "stream" in tree:
+    if "stream" in tree or "union" in tree:
         return "KGASG21"
     loss = _core.decode(tree["tracker"].__getstate__(), objects=False)["object"]["loss"]["type"]
     return {"L21Loss": "GASG21", "SquaredLoss": "GROUSE", "L1Loss": "GRASTA"}[loss]

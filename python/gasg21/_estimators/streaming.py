@@ -339,7 +339,8 @@ class StreamingSubspace(StreamParameters, PublishedSubspace):
             raise ModelFormatError(msg)
 
     @classmethod
-    def _from_stream(cls: type[Self], stream: Any) -> Self:
+    def _from_core(cls: type[Self], tree: dict[str, Any]) -> Self:
+        stream = tree["tracker"]
         said = _core.decode(stream.__getstate__(), objects=False)["object"]
         scaled = said["state"]["metric"]["type"] == "CovarianceScaling"
         n_components = stream.published()[0].n_components

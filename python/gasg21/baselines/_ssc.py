@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import svd
 
-from gasg21._algorithms.spectral import spectral_labels
+from gasg21.baselines._spectral import spectral_labels
 from gasg21._data.constructor import parameter, with_parameters
 from gasg21._data.parameters import check_flag, check_integer, check_number
 from gasg21._support.arrays import Array

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gasg21._algorithms.principal import unit_rows
-from gasg21._algorithms.spectral import spectral_labels
+from gasg21.baselines._spectral import spectral_labels, unit_rows
 from gasg21._data.constructor import parameter, with_parameters
 from gasg21._data.parameters import check_integer, check_number
 from gasg21._support.arrays import Array

@@ -199,12 +199,13 @@ class UnionRun {
                                           Start::random, options_.seed, observer),
                        dimensions_[0], options);
     one.run(data, observer);
-    one.hand_back(stream_rule_);
-    begin_from(one.tracker());
-    bases_ = {one.basis()};
-    status_ = one.status();
-    estimated_angles_ = {one.estimated_angle()};
-    history_ = one.history();
+    FitState<One>& reached = one.state();
+    reached.hand_back(stream_rule_);
+    begin_from(reached.tracker);
+    bases_ = {reached.basis};
+    status_ = reached.status;
+    estimated_angles_ = {reached.estimated_angle()};
+    history_ = reached.history;
     timings_.refine = clock.seconds();
   }
 

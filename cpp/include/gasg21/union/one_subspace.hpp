@@ -85,7 +85,7 @@ inline Recoverer<Tracker<double>> fitted_alone(const DenseView<double>& data, uw
   if (data.lift) tracker.set_lift(*data.lift);
   Recoverer<Tracker<double>> fit(std::move(tracker), d, recover_options(options, parallel));
   fit.run(data, observer);
-  if (fit.status() == Status::interrupted) throw Stopped{};
+  if (fit.state().status == Status::interrupted) throw Stopped{};
   return fit;
 }
 
@@ -123,7 +123,7 @@ void each_projected(const arma::mat& basis, const arma::mat& X, const std::vecto
 inline OneSubspace fit_one_subspace(const arma::mat& X, uword d, const OneSubspaceOptions& options,
                                     const Parallel& parallel = Parallel()) {
   auto fit = detail::fitted_alone(DenseView<double>(X), d, options, parallel);
-  return {fit.basis(), fit.estimated_angle(), near_bound(detail::mean_observed(X, d), d)};
+  return {fit.state().basis, fit.state().estimated_angle(), near_bound(detail::mean_observed(X, d), d)};
 }
 
 /// Fits a flat of d dimensions to the columns of X.
@@ -132,9 +132,9 @@ inline OneFlat fit_one_flat(const arma::mat& X, uword d, const OneSubspaceOption
   const DenseView<double> data(X);
   const Lift<double> lift = choose_lift<double>(data);
   auto fit = detail::fitted_alone(lifted(data, lift), d + 1, options, parallel);
-  const Flat<double> flat = flat_of(fit.basis(), lift.constant);
-  const arma::mat directions = product(fit.basis(), flat.directions);
-  return {directions.head_rows(X.n_rows), lift.centre + flat.nearest, fit.estimated_angle()};
+  const Flat<double> flat = flat_of(fit.state().basis, lift.constant);
+  const arma::mat directions = product(fit.state().basis, flat.directions);
+  return {directions.head_rows(X.n_rows), lift.centre + flat.nearest, fit.state().estimated_angle()};
 }
 
 inline arma::vec OneSubspace::residuals(const arma::mat& X, const Parallel& parallel) const {

@@ -2,55 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from gasg21._data.parameters import check_choice, seed_of
 from gasg21._data.samples import Array
 
-_LANCZOS_FROM = 400  # samples: for a few eigenvectors of larger matrices Lanczos is faster
-# k-means needs three digits of the eigenvectors. In single precision a product reads half of the memory.
-_LANCZOS_TOL = 1e-4
 _MOST_ITERATIONS = 300  # of k-means
 
 
-@dataclass(frozen=True)
-class Factored:
-    """The affinity F F', with 0 on the diagonal. Its products take two thin ones, and it is never formed."""
-
-    factor: Array  # (m, r), nonnegative
-
-    def degrees(self) -> Array:
-        """Return the sums of the rows."""
-        F = self.factor
-        return np.asarray(np.maximum(F @ F.sum(axis=0) - np.sum(F**2, axis=1), 0))
-
-    def dense(self) -> Array:
-        """Return the matrix."""
-        matrix = self.factor @ self.factor.T
-        np.fill_diagonal(matrix, 0)
-        return np.asarray(matrix)
-
-
 def spectral_labels(
-    affinity: Array | Factored,
+    affinity: Array,
     n_clusters: int,
     random_state: Any = None,
     *,
     embedding: str = "unit_rows",
     n_init: int = 20,
-    exact: bool = True,
 ) -> Array:
     """Cluster the vertices of a graph by the leading eigenvectors of D^-1/2 W D^-1/2.
 
     Parameters
     ----------
-    affinity : ndarray of shape (n_samples, n_samples) or Factored
+    affinity : ndarray of shape (n_samples, n_samples)
         The matrix W, symmetric and nonnegative. Samples without any affinity fall into the same cluster.
     n_clusters : int
         Number of clusters.
@@ -61,8 +36,6 @@ def spectral_labels(
         2002) or divided by the square root of its degree (Shi and Malik 2000).
     n_init : int, default=20
         Number of starts of k-means.
-    exact : bool, default=True
-        False finds the eigenvectors of large matrices by Lanczos iterations, to three digits or so.
 
     Returns
     -------
@@ -74,45 +47,18 @@ def spectral_labels(
     Memory is O(n_samples^2). The eigenvectors take at worst O(n_samples^3) time.
     """
     check_choice("embedding", embedding, ("unit_rows", "ncut"))
-    return cluster_points(embed(affinity, n_clusters, embedding, exact=exact), n_clusters, random_state, n_init)
+    return cluster_points(embed(affinity, n_clusters, embedding), n_clusters, random_state, n_init)
 
 
-def embed(affinity: Array | Factored, n_clusters: int, embedding: str, *, exact: bool = True) -> Array:
+def embed(affinity: Array, n_clusters: int, embedding: str) -> Array:
     """Return the coordinates of the samples in the leading eigenvectors, shape (n_samples, n_clusters)."""
-    degrees = affinity.degrees() if isinstance(affinity, Factored) else affinity.sum(axis=1, dtype=np.float64)
-    scale = _inverse(np.sqrt(degrees))
+    scale = _inverse(np.sqrt(affinity.sum(axis=1, dtype=np.float64)))
+    m = len(affinity)
     # The leading eigenvectors of D^-1/2 W D^-1/2 are the last ones of the Laplacian I - D^-1/2 W D^-1/2.
-    vectors = None if exact else _by_lanczos(affinity, scale, n_clusters)
-    if vectors is None:
-        matrix = affinity.dense() if isinstance(affinity, Factored) else affinity
-        m = len(matrix)
-        vectors = eigh(scale[:, None] * matrix * scale, subset_by_index=(m - n_clusters, m - 1))[1]
+    vectors = eigh(scale[:, None] * affinity * scale, subset_by_index=(m - n_clusters, m - 1))[1]
     if embedding == "ncut":
         return np.asarray(scale[:, None] * vectors)
     return np.asarray(vectors * _inverse(np.linalg.norm(vectors, axis=1))[:, None])
-
-
-def _by_lanczos(affinity: Array | Factored, scale: Array, count: int) -> Array | None:
-    """Return the leading eigenvectors, or None if there are few samples or the eigenvalues are too close together."""
-    m = len(scale)
-    if m < _LANCZOS_FROM or 2 * count >= m:
-        return None
-    root = scale.astype(np.float32)
-    product: Callable[[Array], Array]
-    if isinstance(affinity, Factored):
-        F = (scale[:, None] * affinity.factor).astype(np.float32)
-        diagonal = np.sum(F**2, axis=1)
-        product = lambda v: F @ (F.T @ v) - diagonal * v  # noqa: E731
-    else:
-        W = affinity.astype(np.float32, copy=False)
-        product = lambda v: root * (W @ (root * v))  # noqa: E731
-    operator = LinearOperator((m, m), lambda v: product(v.ravel()), dtype=np.float32)
-    start = np.random.default_rng(0).standard_normal(m).astype(np.float32)
-    try:
-        vectors = eigsh(operator, count, v0=start, ncv=max(2 * count + 1, 20), tol=_LANCZOS_TOL, maxiter=300)[1]
-    except ArpackNoConvergence:
-        return None
-    return np.asarray(vectors, np.float64)
 
 
 def cluster_points(points: Array, n_clusters: int, random_state: Any, n_init: int) -> Array:
@@ -177,3 +123,10 @@ def _starts(points: Array, n_clusters: int, rng: np.random.Generator, n_init: in
 def _inverse(values: Array) -> Array:
     """Return 1 / values, and 0 where they are 0."""
     return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
+
+
+def unit_rows(X: Array) -> Array:
+    """Return the samples at unit length; missing entries become 0, and samples of zeros stay zero."""
+    X = np.nan_to_num(X)
+    X = X / np.maximum(np.abs(X).max(axis=1, keepdims=True), np.finfo(X.dtype).tiny)  # so that no square overflows
+    return np.asarray(X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), np.finfo(X.dtype).tiny))
