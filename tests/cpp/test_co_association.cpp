@@ -46,7 +46,8 @@ TEST_CASE("samples of one cluster are close in all runs, others in none") {
 
 TEST_CASE("a residual that is not determined belongs to no cluster") {
   CoAssociation together;
-  together.add({{0.1F}, {arma::Datum<float>::nan}}, 1.0);
+  const arma::fvec residuals{0.1F, arma::Datum<float>::nan};
+  together.add(residuals, 1.0);
   const arma::mat F = together.affinity().factor;
   CHECK(F(0, 0) == doctest::Approx(1));
   CHECK(F(1, 0) == 0);

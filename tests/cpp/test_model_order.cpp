@@ -9,7 +9,6 @@
 
 using gasg21::choose_n_clusters;
 using gasg21::choose_order;
-using gasg21::cluster_dimensions;
 using gasg21::DenseView;
 using gasg21::drop_ratios;
 using gasg21::Parallel;
@@ -103,16 +102,4 @@ TEST_CASE("an answer of 1 that the representations contradict is indistinct") {
   chosen.agreement[2] = chosen.agreement[3] = 0.85;
   chosen.agreement[4] = 0.86;
   CHECK(gasg21::detail::number_by_agreement(chosen) == 4);
-}
-
-TEST_CASE("each cluster has its own dimension") {
-  const support::Union<double> given(30, {1, 2, 4}, 80, 40, 0.2, 1e-2, 9);
-  Random random(5);
-  std::vector<arma::mat> bases;  // of 3 dimensions, which hold or approach the clusters
-  for (const auto& U : given.truth) {
-    arma::mat more = arma::join_rows(U, support::gaussian<double>(30, 3, random));
-    REQUIRE(gasg21::orthonormalize(more));
-    bases.emplace_back(more.head_cols(std::max<uword>(3, U.n_cols)));
-  }
-  CHECK(cluster_dimensions(bases, DenseView<double>(given.X), 1) == std::vector<uword>{1, 2, 4});
 }

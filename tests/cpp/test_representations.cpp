@@ -62,8 +62,7 @@ TEST_CASE("streams and shape interaction find separated clusters") {
   CHECK(gasg21::agreement_of(stream.labels, made.labels) == doctest::Approx(1));
   CHECK(stream.stability == doctest::Approx(1));
   const arma::fmat span = principal.whitened<float>(6, 0);
-  const auto cuts =
-      gasg21::interaction_representation("span", span, plan, {4, 6, 8}, Parallel());
+  const auto cuts = gasg21::interaction_representation("span", span, plan, {4, 6, 8}, Parallel());
   CHECK(gasg21::agreement_of(cuts.labels, made.labels) == doctest::Approx(1));
   for (const auto* each : {&stream, &cuts}) {
     const arma::mat& F = each->affinity.factor;

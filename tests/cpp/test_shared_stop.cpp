@@ -26,8 +26,8 @@ TEST_CASE("work inside a task ends when the task is to stop") {
   const Parallel stopped(1, [] { return true; });
   SharedStop stop(stopped);
   int done = 0;
-  CHECK_THROWS_AS(
-      stop.alone().for_all(3, [] { return 0; }, [&](gasg21::uword, int&) { ++done; }),
-      gasg21::Stopped);
+  CHECK_THROWS_AS(stop.alone().for_all(
+                      3, [] { return 0; }, [&](gasg21::uword, int&) { ++done; }),
+                  gasg21::Stopped);
   CHECK(done == 1);
 }

@@ -46,8 +46,8 @@ inline std::vector<double> nearest_residuals(const arma::fmat& residuals) {
 /// counts 1/e, because it has missed something.
 inline std::vector<double> run_weights(const std::vector<double>& costs) {
   constexpr double worse = 0.05;
-  const double least = std::max(*std::min_element(costs.begin(), costs.end()),
-                                std::numeric_limits<double>::min());
+  const double least =
+      std::max(*std::min_element(costs.begin(), costs.end()), std::numeric_limits<double>::min());
   std::vector<double> weights;
   for (const double cost : costs) weights.push_back(std::exp(-(cost / least - 1) / worse));
   return weights;

@@ -23,11 +23,11 @@ namespace gasg21 {
 
 /// The constants that decide in the consensus.
 struct ConsensusConstants {
-  uword n_runs = 12;                         // of each stream; the better half is joined
-  uword passes = 10;                         // of each run of that half
-  uword first_passes = 3;                    // of each run, before the worse half is dropped
-  uword n_candidates = 30;                   // per cluster; a run selects from a third of them
-  double n_narrow = 2.0 / 3;                 // share of the span for the narrow shape interaction
+  uword n_runs = 12;                          // of each stream; the better half is joined
+  uword passes = 10;                          // of each run of that half
+  uword first_passes = 3;                     // of each run, before the worse half is dropped
+  uword n_candidates = 30;                    // per cluster; a run selects from a third of them
+  double n_narrow = 2.0 / 3;                  // share of the span for the narrow shape interaction
   std::vector<double> exponents = {4, 6, 8};  // of the cosines
   double cost = 0.003;       // a mean residual this much above the least counts 1/e
   double agreement = 2;      // power of the agreement of two representations
@@ -69,11 +69,12 @@ inline void add_coordinates(const std::string& name, const PrincipalCoordinates&
   const uword half = std::max(principal.n_wide() / 2, smallest);
   for (const uword count : {wide, half})
     if (count == wide || half < wide)
-      all.streams.push_back({name + " stream " + std::to_string(count),
-                             principal.whitened<float>(count, 0.5)});
-  all.spans.push_back({name + " narrow span", principal.whitened<float>(
-                                                  narrow_span(principal, constants.n_narrow), 0)});
-  all.spans.push_back({name + " weighted span", principal.whitened<float>(principal.n_span(), 0.25)});
+      all.streams.push_back(
+          {name + " stream " + std::to_string(count), principal.whitened<float>(count, 0.5)});
+  all.spans.push_back({name + " narrow span",
+                       principal.whitened<float>(narrow_span(principal, constants.n_narrow), 0)});
+  all.spans.push_back(
+      {name + " weighted span", principal.whitened<float>(principal.n_span(), 0.25)});
 }
 
 /// Raw and unit-length samples in principal coordinates; none if the rank is too low.
@@ -94,11 +95,13 @@ inline std::optional<AllCoordinates> all_coordinates(const arma::mat& X, const C
 inline void judge(std::vector<Representation>& found, const std::vector<Coordinates>& judges,
                   const ClusterPlan& plan, const Parallel& parallel) {
   for (auto& each : found) each.costs.set_size(judges.size());
-  parallel.for_all(found.size() * judges.size(), [] { return 0; }, [&](uword task, int&) {
-    Representation& each = found[task / judges.size()];
-    const uword j = task % judges.size();
-    each.costs[j] = mean_residual(judges[j].points, each.labels, plan.dimensions);
-  });
+  parallel.for_all(
+      found.size() * judges.size(), [] { return 0; },
+      [&](uword task, int&) {
+        Representation& each = found[task / judges.size()];
+        const uword j = task % judges.size();
+        each.costs[j] = mean_residual(judges[j].points, each.labels, plan.dimensions);
+      });
 }
 
 /// How much the costs of each representation exceed the least, averaged over the judges.
@@ -146,8 +149,7 @@ inline double weighted_agreement(const arma::mat& M, const arma::vec& weights) {
 inline Factored joined(const std::vector<Representation>& found, const arma::vec& weights) {
   std::vector<arma::mat> parts;
   for (uword r = 0; r < found.size(); ++r)
-    if (weights[r] > 0)
-      parts.push_back(std::sqrt(weights[r]) * found[r].affinity.factor);
+    if (weights[r] > 0) parts.push_back(std::sqrt(weights[r]) * found[r].affinity.factor);
   return stacked(parts);
 }
 
@@ -157,10 +159,12 @@ inline std::vector<Representation> cut_spans(const AllCoordinates& all, const Cl
                                              const Parallel& parallel) {
   std::vector<Representation> found(all.spans.size());
   SharedStop stop(parallel);
-  parallel.for_all(found.size(), [] { return 0; }, [&](uword i, int&) {
-    found[i] = interaction_representation(all.spans[i].name, all.spans[i].points, plan,
-                                          constants.exponents, stop.alone());
-  });
+  parallel.for_all(
+      found.size(), [] { return 0; },
+      [&](uword i, int&) {
+        found[i] = interaction_representation(all.spans[i].name, all.spans[i].points, plan,
+                                              constants.exponents, stop.alone());
+      });
   judge(found, all.streams, plan, parallel);
   return found;
 }
@@ -215,8 +219,8 @@ inline std::optional<Consensus> find_consensus(const arma::mat& X,
     if (weight < constants.negligible) weight = 0;
   consensus.agreement = detail::weighted_agreement(M, consensus.weights);
   consensus.affinity = detail::joined(found, consensus.weights);
-  consensus.labels = spectral_labels(consensus.affinity, dimensions.size(), seed,
-                                     starts_of_k_means, parallel);
+  consensus.labels =
+      spectral_labels(consensus.affinity, dimensions.size(), seed, starts_of_k_means, parallel);
   return consensus;
 }
 

@@ -53,8 +53,7 @@ JoinedRuns<typename Stream::value_type> join_runs(const Data& data,
                                                   const std::vector<uword>& dimensions,
                                                   const Rule& rule, const Metric& metric,
                                                   const UnionRunOptions& plan, uword n_runs,
-                                                  const IsNear& is_near,
-                                                  const Parallel& parallel) {
+                                                  const IsNear& is_near, const Parallel& parallel) {
   RaceOptions options;
   options.n_runs = n_runs;
   options.passes = std::min(options.passes, plan.max_passes);
@@ -71,8 +70,7 @@ JoinedRuns<typename Stream::value_type> join_runs(const Data& data,
   }
   const uword best = uword(std::min_element(costs.begin(), costs.end()) - costs.begin());
   JoinedRuns<typename Stream::value_type> result{race.stream(best).bases(), {}, {}};
-  const arma::uvec some =
-      detail::some_to_join(is_near(result.best), residuals[best], plan.seed);
+  const arma::uvec some = detail::some_to_join(is_near(result.best), residuals[best], plan.seed);
   if (some.n_elem <= 2 * dimensions.size()) return result;
   const std::vector<double> weights = run_weights(costs);
   CoAssociation together;

@@ -1,4 +1,4 @@
-// How many clusters there are, and of which dimensions: from the data alone.
+// How many clusters there are, and of which dimension: from the data alone.
 #pragma once
 
 #include <algorithm>
@@ -18,13 +18,9 @@
 #include "gasg21/recovery/sampling.hpp"
 #include "gasg21/seeding/seeder.hpp"
 #include "gasg21/support/config.hpp"
-#include "gasg21/support/median.hpp"
 #include "gasg21/support/parallel.hpp"
 #include "gasg21/union/consensus.hpp"
-#include "gasg21/union/near_subspaces.hpp"
-#include "gasg21/union/one_subspace.hpp"
 #include "gasg21/union/principal_coordinates.hpp"
-#include "gasg21/union/refit.hpp"
 #include "gasg21/union/representations.hpp"
 #include "gasg21/union/screening.hpp"
 
@@ -116,9 +112,9 @@ class Questions {
   void ask(Selection& selection) {
     constexpr uword asked = 4, asked_at_most = 9;  // more than four only while they are sure
     const Screening one = fit_screening(X_, {d_}, seed_, parallel_);
-    const arma::mat inside = inside_of(X_, one, parallel_);
-    if (inside.empty() || !is_structured(inside, one.overall.basis, parallel_)) return;
-    before_ = left_over(inside, arma::uvec(inside.n_cols, arma::fill::zeros), {d_}, parallel_);
+    const arma::mat own = inside(X_, one, parallel_);
+    if (own.empty() || !is_structured(own, one.overall.basis, parallel_)) return;
+    before_ = left_over(own, arma::uvec(own.n_cols, arma::fill::zeros), {d_}, parallel_);
     bool was_sure = true;
     for (uword K = 2; K < 2 + asked_at_most && ask_about(K, selection); ++K) {
       const bool sure = is_sure(selection.agreement[K], selection.gain[K], K);
@@ -134,7 +130,7 @@ class Questions {
     const std::vector<uword> dimensions(K, d_);
     if (!Screening::applies(dimensions, X_.n_rows)) return false;
     const arma::mat complete =
-        inside_of(X_, fit_screening(X_, dimensions, seed_, parallel_), parallel_);
+        inside(X_, fit_screening(X_, dimensions, seed_, parallel_), parallel_);
     if (complete.n_cols < samples_per_dimension * d_ * K) return false;
     const auto consensus = find_consensus(rotated(complete), dimensions, seed_, parallel_);
     if (!consensus) return false;
@@ -252,62 +248,6 @@ Selection choose_order(const Data& data, std::optional<uword> n_clusters, std::u
   }
   chosen.drop_ratios = std::move(ratios);
   return chosen;
-}
-
-namespace detail {
-
-/// Where the singular values of complete samples fall most, if they do; else `otherwise`.
-inline uword dimension_at_fall(const arma::mat& X, uword otherwise) {
-  constexpr double least_fall = 1.5;  // from one value to the next
-  const arma::mat A = filled_unit_columns(X);
-  const arma::mat G = A.n_cols <= A.n_rows ? gram(A) : outer_gram(A);
-  const uword count = std::min(most_dimensions + 1, G.n_rows);
-  arma::vec s = arma::sqrt(arma::clamp(leading_eigen(G, count).values, 0, arma::datum::inf));
-  s += nothing * std::sqrt(double(X.n_cols));
-  uword best = 0;
-  double largest = 0;
-  for (uword c = 0; c + 1 < s.n_elem; ++c)
-    if (s[c] / s[c + 1] > largest) largest = s[c] / s[c + 1], best = c + 1;
-  return largest >= least_fall ? best : otherwise;
-}
-
-/// The members with residuals up to a multiple of the median: they decide about the dimension.
-inline std::vector<uword> typical_members(const std::vector<uword>& members,
-                                          const arma::vec& residuals) {
-  constexpr double typical = 3;
-  std::vector<double> own;
-  for (const uword j : members) own.push_back(residuals[j]);
-  const double bound = typical * median(std::move(own)) + nothing;
-  std::vector<uword> kept;
-  for (const uword j : members)
-    if (residuals[j] <= bound) kept.push_back(j);
-  return kept;
-}
-
-}  // namespace detail
-
-/// The dimension of each cluster: where the singular values of its typical members fall most.
-template <class T, class Data>
-std::vector<uword> cluster_dimensions(const std::vector<arma::Mat<T>>& bases, const Data& data,
-                                      std::uint64_t seed, const Parallel& parallel = Parallel()) {
-  const Assignment<T> assigned = assign(SubspaceBank<T>(bases), data, parallel);
-  const std::vector<bool> near = near_own(bases, assigned, data);
-  const arma::vec residuals = arma::conv_to<arma::vec>::from(assigned.residuals);
-  std::vector<std::vector<uword>> members(bases.size());
-  for (uword j = 0; j < data.n_cols; ++j)
-    if (near[j]) members[assigned.labels[j]].push_back(j);
-  std::vector<uword> dimensions = dimensions_of(bases);
-  for (uword k = 0; k < bases.size(); ++k) {
-    const auto own = detail::typical_members(members[k], residuals);
-    if (own.size() <= dimensions[k] + 1) continue;
-    std::vector<uword> columns;
-    for (const uword i : random_columns(own.size(), detail::examined_for_order, seed))
-      columns.push_back(own[i]);
-    arma::mat X = dense_samples(data, columns);
-    OneSubspace{arma::conv_to<arma::mat>::from(bases[k]), 0, 0}.complete(X, parallel);
-    dimensions[k] = detail::dimension_at_fall(X, dimensions[k]);
-  }
-  return dimensions;
 }
 
 }  // namespace gasg21

@@ -69,8 +69,8 @@ class PrincipalCoordinates {
  public:
   /// Decomposes the columns of X. It finds 4 sum d_k coordinates, or `at_least` so many, if the
   /// rank allows.
-  PrincipalCoordinates(const arma::mat& X, const std::vector<uword>& dimensions,
-                       uword at_least = 0, const Parallel& parallel = Parallel()) {
+  PrincipalCoordinates(const arma::mat& X, const std::vector<uword>& dimensions, uword at_least = 0,
+                       const Parallel& parallel = Parallel()) {
     const uword sum = std::accumulate(dimensions.begin(), dimensions.end(), uword(0));
     const uword largest = *std::max_element(dimensions.begin(), dimensions.end());
     const uword count = std::min({X.n_rows, X.n_cols, std::max(4 * sum, at_least) + 1});

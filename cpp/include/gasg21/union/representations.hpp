@@ -134,7 +134,7 @@ class StreamVoters {
       UnionRunOptions run;
       run.seed = seeds[i];
       UnionRun<Stream> one(plan.dimensions, AdaptiveStep::paper(), AdaptiveStep::paper(),
-                                 NoScaling{}, run);
+                           NoScaling{}, run);
       detail::StopObserver observer{stop};
       one.start(data, pool.select(plan.dimensions, seeds[i]), observer);
       return std::move(one.stream());
@@ -180,8 +180,11 @@ inline Representation interaction_representation(std::string name, const arma::f
       cuts.push_back(cut_cosines(points, exponents[i], plan, parallel));
   std::vector<arma::mat> parts;
   for (const auto& cut : cuts) parts.push_back(detail::indicators(cut));
-  Representation found{std::move(name), stacked(parts), cuts[detail::medoid_of(cuts)],
-                       detail::mean_agreement(cuts), {}};
+  Representation found{std::move(name),
+                       stacked(parts),
+                       cuts[detail::medoid_of(cuts)],
+                       detail::mean_agreement(cuts),
+                       {}};
   detail::scale_degrees(found.affinity);
   return found;
 }

@@ -16,6 +16,7 @@
 #include "gasg21/support/error.hpp"
 #include "gasg21/support/parallel.hpp"
 #include "gasg21/union/number_doubts.hpp"
+#include "gasg21/union/cluster_dimensions.hpp"
 #include "gasg21/union/ensemble.hpp"
 #include "gasg21/union/model_order.hpp"
 #include "gasg21/union/one_run.hpp"

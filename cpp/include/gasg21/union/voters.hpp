@@ -31,8 +31,8 @@ template <class T>
 using PaperStream = KSubspaces<T, AdaptiveStep, L21Loss, NoScaling>;
 
 struct RaceOptions {
-  uword n_runs = 12;      // the better half is the result
-  uword passes = 10;      // of each run of that half
+  uword n_runs = 12;       // the better half is the result
+  uword passes = 10;       // of each run of that half
   uword first_passes = 3;  // of each run, before the worse half is dropped
 };
 
@@ -72,8 +72,9 @@ void run_pass(Runner<Stream>& runner, const Data& data, SharedStop& stop) {
 template <class Stream, class Data>
 void run_passes(std::vector<Runner<Stream>>& runners, uword count, const Data& data,
                 SharedStop& stop, const Parallel& parallel) {
-  parallel.for_chains(runners.size(), count, [] { return 0; },
-                      [&](uword chain, uword, int&) { run_pass(runners[chain], data, stop); });
+  parallel.for_chains(
+      runners.size(), count, [] { return 0; },
+      [&](uword chain, uword, int&) { run_pass(runners[chain], data, stop); });
 }
 
 }  // namespace detail
@@ -86,11 +87,13 @@ class Race {
   /// its start.
   template <class Data, class Begin>
   Race(const Data& data, const RaceOptions& options, const Begin& begin, const Parallel& parallel)
-      : runners_(options.n_runs), first_(std::min(options.first_passes, options.passes)),
+      : runners_(options.n_runs),
+        first_(std::min(options.first_passes, options.passes)),
         left_(options.passes - first_) {
     SharedStop stop(parallel);
-    parallel.for_all(runners_.size(), [] { return 0; },
-                     [&](uword i, int&) { runners_[i].stream.emplace(begin(i, stop)); });
+    parallel.for_all(
+        runners_.size(), [] { return 0; },
+        [&](uword i, int&) { runners_[i].stream.emplace(begin(i, stop)); });
     detail::run_passes(runners_, first_, data, stop, parallel);
     sort();
     runners_.resize(std::max<std::size_t>(1, runners_.size() / 2));
@@ -152,7 +155,8 @@ class CandidatePool {
       for (uword q = order[i] * per_seed_; q < (order[i] + 1) * per_seed_; ++q)
         some.add(all_.bases[q], all_.residuals[q]);
     std::vector<arma::Mat<T>> bases;
-    for (const uword q : greedy_select(some, dimensions, Parallel())) bases.push_back(some.bases[q]);
+    for (const uword q : greedy_select(some, dimensions, Parallel()))
+      bases.push_back(some.bases[q]);
     return bases;
   }
 
