@@ -37,7 +37,6 @@ PARAMETERS = {
     "progress": "Progress | None",
     "search_infinite": "Callable[[], None] | None",
     "init": "str | Array",
-    "recover_union.init": "str | list[Array]",
     "lift": "Lift | None",
     "scatter": "ScatterPair | None",
     "scatters": "list[Any]",
@@ -54,12 +53,14 @@ PARAMETERS = {
 RESULTS = {
     "assign": "tuple[npt.NDArray[np.intp], Array]",
     "assign_labels": "npt.NDArray[np.intp]",
+    "bases": "list[Array]",
     "block_polish": "BlockPolish",
     "block_sums": "SumsTuple",
     "candidates": "list[Array]",
     "consume_row": "float | None",
     "counters": "dict[str, int]",
     "decode": "dict[str, Any]",
+    "directions": "list[Array]",
     "find_infinite": "tuple[int, int] | None",
     "following": "tuple[str, list[str], list[list[int]]]",
     "history": "list[dict[str, Any]]",
@@ -72,6 +73,14 @@ RESULTS = {
     "published": "tuple[Subspace, dict[str, int], float, int, str, list[int]]",
     "range": "Range",
     "entry_range": "Range",
+    "RecoveredUnion.interrupt": "BaseException | None",
+    "RecoveredUnion.labels": "npt.NDArray[np.intp]",
+    "RecoveredUnion.residuals": "Array",
+    "RecoveredUnion.stream": "KSubspaces",
+    "RecoveredUnion.union": "Union",
+    "Recovered.interrupt": "BaseException | None",
+    "Recovered.tracker": "Tracker",
+    "Recovered.subspace": "Subspace",
     "repair": "tuple[list[Array], list[int]]",
     "row_completed": "Array | None",
     "row_decision": "Array | None",
@@ -99,6 +108,9 @@ SIMPLER = [
     (r"collections\.abc\.", ""),
     (r"os\.PathLike \| str \| bytes", "object"),
     (r"= <.*?>", "= ..."),
+    (r"= inf\b", "= ..."),
+    (r"union: Union64 = None", "union: Union | None = None"),
+    (r"\blist \| None", "list[Array] | None"),
     (r"tuple\[Array, float, Array \| None\]", "Prior"),
     (r"tuple\[Array, Array, float\]", "Range"),
     *((re.escape(union), name) for name, union in UNIONS.items()),
@@ -113,7 +125,7 @@ def signature(doc, name):
         line = re.sub(pattern, plain, line)
     inside, result = re.fullmatch(r"\((.*)\) -> (.*)", line).groups()
     pieces = re.split(r", (?=\*|\w+: )", inside) if inside else []
-    return [re.fullmatch(r"(\*|\w+)(?:: (.*?))?(?: = (.*))?", piece).groups() for piece in pieces], result
+    return [re.fullmatch(r"(\*|(?:\*\*)?\w+)(?:: (.*?))?(?: = (.*))?", piece).groups() for piece in pieces], result
 
 
 def typed(owner, name, parameters, result):
@@ -129,7 +141,7 @@ def typed(owner, name, parameters, result):
 
     def parameter(each, kind, default):
         if kind is None:
-            return each
+            return f"{each}: Any" if each.startswith("**") else each
         text = f"{each}: {chosen(PARAMETERS, kind, f'{name}.{each}', each + of_row, each)}"
         return f"{text} = {default}" if default else text
 

@@ -31,7 +31,7 @@ void bind_k_subspaces_in(py::module_& m, const char* name) {
                "Start from the row spaces of a list of (d_k, n) arrays.")
           .def("consume", &Class::consume, py::arg("samples"), py::arg("mask") = py::none(),
                py::arg("order") = py::none(), py::arg("progress") = py::none(),
-               py::arg("union") = static_cast<const Union<T>*>(nullptr),
+               py::arg("union") = py::none(),
                "Update with each sample; returns labels and residuals.")
           .def("continue_from", &Class::continue_from, py::arg("subspaces"),
                py::arg("estimated_angles"), py::arg("stream_rule"),

@@ -146,7 +146,8 @@ UnionOptions as_options(py::kwargs given) {
   take(given, "n_threads", options.n_threads);
   take(given, "following", options.following);
   take(given, "consensus", options.consensus);
-  require(given.empty(), "there is no option ", py::str(py::list(given)[0]).cast<std::string>());
+  for (const auto& unknown : given)
+    require(false, "there is no option ", py::str(unknown.first).cast<std::string>());
   return options;
 }
 

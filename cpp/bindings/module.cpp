@@ -52,9 +52,9 @@ PYBIND11_MODULE(_core, m, if_safe_without_gil()) {
   gasg21::bindings::bind_tracker(m);
   gasg21::bindings::bind_subspace(m);
   gasg21::bindings::bind_recover(m);
+  gasg21::bindings::bind_union(m);
   gasg21::bindings::bind_k_subspaces(m);
   gasg21::bindings::bind_recover_union(m);
-  gasg21::bindings::bind_union(m);
   gasg21::bindings::bind_seeding(m);
   gasg21::bindings::bind_projector(m);
   gasg21::bindings::bind_completion(m);

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import worst_angle
+from gasg21._algorithms.clusters import UnionPlan
 
 import reference
 from gasg21 import GASG21, KGASG21, _core
-from gasg21._algorithms.clusters import UnionPlan
 from gasg21._data.parameters import null_residual
 from gasg21._data.samples import check_samples
 from gasg21.datasets import make_union_of_subspaces

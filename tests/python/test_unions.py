@@ -4,10 +4,6 @@ import pickle
 
 import numpy as np
 import pytest
-from sklearn.cluster import KMeans
-from sklearn.metrics import adjusted_rand_score
-
-from gasg21 import KGASG21
 from gasg21._algorithms.clusters import UnionPlan
 from gasg21._algorithms.consensus import agreement_of, find_consensus
 from gasg21._algorithms.principal import PrincipalCoordinates, principal_axes, rotated, shape_interaction, unit_rows
@@ -15,6 +11,10 @@ from gasg21._algorithms.residual_split import split_residuals
 from gasg21._algorithms.screening import Screening, has_neighbours
 from gasg21._algorithms.spectral import Factored, embed, k_means, spectral_labels
 from gasg21._algorithms.union_lift import UnionLift
+from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score
+
+from gasg21 import KGASG21
 from gasg21._data.samples import Samples
 from gasg21.datasets import make_union_of_subspaces
 from gasg21.exceptions import ConvergenceWarning, InvalidInputError

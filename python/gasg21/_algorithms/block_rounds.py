@@ -8,7 +8,8 @@ from typing import Any
 from gasg21 import _core
 from gasg21._algorithms.block_sums import BlockSums, Scatter, checked, pair_of
 from gasg21._data.parts import Reading
-from gasg21._data.samples import Array
+from gasg21._data.samples import check_basis
+from gasg21._support.arrays import Array
 
 
 def new_basis(components: Array, sums: BlockSums, scatter: Scatter | None) -> tuple[Array, Scatter, float]:

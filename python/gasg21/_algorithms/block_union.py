@@ -71,7 +71,7 @@ class UnionRounds:
     @property
     def estimated_angles(self) -> Array:
         """Standard error of each subspace, in radians."""
-        return self._core.estimated_angles
+        return np.asarray(self._core.estimated_angles)
 
     @property
     def history(self) -> list[dict[str, Any]]:

@@ -325,10 +325,11 @@ def labels_of(model: FittedUnion, samples: Samples) -> Array:
     """Return the nearest subspace of each sample; -1 if it is not determined, and for outliers that are rejected."""
     union, threads = model._current().union, n_threads(model.n_jobs)
 
-    def find(*data: Any) -> Array:
+    def find(X: _core.Payload, mask: Array | None) -> Array:
         if not model.reject_outliers:
-            return union.labels(*data, threads)
-        return union.reject(*data, *union.assign(*data, threads), threads)
+            return union.labels(X, mask, threads)
+        labels, residuals = union.assign(X, mask, threads)
+        return union.reject(X, mask, labels, residuals, threads)
 
     return joined([find(batch.payload, batch.mask) for batch in samples.batches()])
 

@@ -12,7 +12,7 @@ from gasg21._data.block_source import BlockSource
 from gasg21._data.constructor import check_parameters, with_parameters
 from gasg21._data.parameters import core_metric, core_rule, n_threads, progress_bar
 from gasg21._data.samples import Array, Samples, one_as_row
-from gasg21._estimators.fitted_union import PublishedUnion, FittedUnion, UnionStreamReport
+from gasg21._estimators.fitted_union import FittedUnion, PublishedUnion, UnionStreamReport
 from gasg21._estimators.union_blocks import fit_blocks
 from gasg21._estimators.union_files import from_root, to_root
 from gasg21._estimators.union_fit import checked, dimensions_of, is_auto, publish, recover, warn_unless_converged
@@ -186,15 +186,18 @@ class KGASG21(FittedUnion):
         samples, before = self._start_or_continue(*one_as_row(X, mask))
         stream = self._stream
         assert stream is not None
-        batch, labels, residuals = samples.whole(), None, None
+        batch = samples.whole()
+        found: tuple[Array, Array] | None = None
         with progress_bar(self, samples.n_samples, 1) as progress:
             try:
-                labels, residuals = stream.consume(batch.payload, batch.mask, None, progress, before.union)
+                found = stream.consume(batch.payload, batch.mask, None, progress, before.union)
             except BaseException as caught:  # the stream stands between two vectors
                 stopped = caught
         union = before.union.moved(stream.subspaces())
-        if labels is not None and self.reject_outliers:
-            labels = union.reject(batch.payload, batch.mask, labels, residuals.astype(before.dtype), n_threads(self.n_jobs))
+        labels, residuals = found or (None, None)
+        if found is not None and self.reject_outliers:
+            near = found[0], found[1].astype(before.dtype)
+            labels = union.reject(batch.payload, batch.mask, *near, n_threads(self.n_jobs))
         following = UnionStreamReport(*stream.following())
         self._published = PublishedUnion(union, stream.counters(), labels, residuals, before.report, following)
         return stopped
@@ -254,7 +257,7 @@ class KGASG21(FittedUnion):
     def _from_core(cls, tree: dict[str, Any]) -> KGASG21:
         union, stream = tree.get("union"), tree.get("stream")
         if union is None:
-            bases = stream.subspaces()
+            bases = tree["stream"].subspaces()
             union = (_core.Union32 if bases[0].dtype == np.float32 else _core.Union64)(bases)
         model = cls(union.n_clusters, union.dimensions, center=union.lift is not None)
         if stream is None:
@@ -262,7 +265,7 @@ class KGASG21(FittedUnion):
             stream = start(union.bases, core_rule("adaptive", scaling=True, stream=True), 0, core_metric(True))
         model._stream, model.n_features_in_ = stream, union.n_features
         model._published = PublishedUnion(union, stream.counters())
-        model._check_attributes(vars(model))
+        model._check_attributes(dict(vars(model)))
         return model
 
     def _to_file(self, *, strict: bool) -> dict[str, Any]:

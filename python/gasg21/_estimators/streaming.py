@@ -157,7 +157,6 @@ class StreamingSubspace(StreamParameters, PublishedSubspace):
         interrupt = self._take_over(result.found, result.interrupt, result.sample, result.sums)
         return interrupt, result.sample, result.sample.whole(), result.found.doubts
 
-
     def _take_over(
         self, found: _core.Recovered, interrupt: BaseException | None, samples: Samples, sums: BlockSums | None
     ) -> KeyboardInterrupt | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,22 +14,19 @@ from gasg21._algorithms.block_union import UnionRounds, member_labels
 from gasg21._data.block_source import BlockSource
 from gasg21._data.parameters import seed_of
 from gasg21._data.samples import Samples
-from gasg21._estimators.fitted_union import PublishedUnion
+from gasg21._estimators.fitted_union import FittedUnion, PublishedUnion
 from gasg21._estimators.in_blocks import check_is_plain, each_part, opened, set_features
 from gasg21._estimators.union_fit import checked, publish, recover
 from gasg21._support.engines import Engine
 from gasg21._support.progress import PassCallback
 from gasg21.exceptions import InvalidInputError
 
-if TYPE_CHECKING:
-    from gasg21._estimators.kgasg21 import KGASG21
-
 _SAMPLED_PER_CLUSTER = 1000
 _DOUBTED = ("too_few_clusters", "too_many_clusters", "indistinct")
 
 
 def fit_blocks(
-    model: KGASG21,
+    model: FittedUnion,
     source: BlockSource,
     mask: Any,
     began: float,
@@ -57,7 +54,7 @@ def fit_blocks(
 
 
 def _polish(
-    model: KGASG21, blocks: Blocks, samples: Samples, stream_rule: _core.StepRule
+    model: FittedUnion, blocks: Blocks, samples: Samples, stream_rule: _core.StepRule
 ) -> KeyboardInterrupt | None:
     """Polish the result of the sample over all parts, and publish it."""
     published = model._current()
@@ -85,7 +82,7 @@ def _polish(
 
 
 def _polished(
-    model: KGASG21, before: PublishedUnion, rounds: UnionRounds, stream_rule: _core.StepRule, *, interrupted: bool
+    model: FittedUnion, before: PublishedUnion, rounds: UnionRounds, stream_rule: _core.StepRule, *, interrupted: bool
 ) -> PublishedUnion:
     """Return what is published after the rounds."""
     assert model._stream is not None

@@ -23,7 +23,7 @@ from gasg21._data.parameters import (
     step_adapts,
 )
 from gasg21._data.samples import Array, Samples, check_samples
-from gasg21._estimators.fitted_union import PublishedUnion, FittedUnion, UnionReport
+from gasg21._estimators.fitted_union import FittedUnion, PublishedUnion, UnionReport
 from gasg21._support.progress import Progress
 from gasg21.exceptions import ConvergenceWarning, InvalidInputError
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import svd
 
-from gasg21.baselines._spectral import spectral_labels
 from gasg21._data.constructor import parameter, with_parameters
 from gasg21._data.parameters import check_flag, check_integer, check_number
 from gasg21._support.arrays import Array
 from gasg21._support.progress import History
 from gasg21.baselines._base_clusterer import SubspaceClusterer
 from gasg21.baselines._linear_algebra import row_space, shrink_singular_values
+from gasg21.baselines._spectral import spectral_labels
 from gasg21.exceptions import InvalidInputError
 
 _MU_START, _MU_MAX = 1e-6, 1e10  # initial and largest penalty in the authors' code
