@@ -108,8 +108,12 @@ RecoveredUnion recover_union_any(const py::object& samples, const py::object& ma
                                  const py::list& given, const UnionOptions& options,
                                  const std::string& goal, const py::object& progress) {
   require(goal == "fit" || goal == "start", "goal='", goal, "' must be 'fit' or 'start'");
-  const UnionCall call{{n_clusters, dimensions}, AnyStep{rule}, AnyStep{stream_rule},
-                       AnyMetric{metric},        options,       given,
+  const UnionCall call{{n_clusters, dimensions},
+                       AnyStep{rule},
+                       AnyStep{stream_rule},
+                       AnyMetric{metric},
+                       options,
+                       given,
                        goal == "fit"};
   return in_precision_of(values_of(samples), [&](auto zero) {
     return recover_union_in<decltype(zero)>(samples, mask, n, call, progress);

@@ -163,9 +163,8 @@ TEST_CASE("parts of a union that do not belong together are refused") {
     v("type", std::string("Union64"));
     v("subspaces", fitted.subspaces());
     v("bases", bases);
-    v("coordinates",
-      UnionCoordinates<double>{std::make_shared<const Lift<double>>(lift),
-                               std::make_shared<const Whitening>(whitening)});
+    v("coordinates", UnionCoordinates<double>{std::make_shared<const Lift<double>>(lift),
+                                              std::make_shared<const Whitening>(whitening)});
     v("split", fitted.split());
     const auto read = [&] { (void)saving::from_value<Union<double>>({fields}, "union"); };
     CHECK_THROWS_AS(saving::reading(read), ModelFormatError);

@@ -27,7 +27,7 @@ struct UnionRecovery {
   arma::Col<T> residuals;           // distance of the unit-norm samples to it
   Status status;
   arma::vec estimated_angles;  // standard error of the largest angle to each true subspace, radians
-  std::optional<double> agreement;  // of different representations; empty = none was asked
+  std::optional<double> agreement;     // of different representations; empty = none was asked
   std::optional<Selection> selection;  // of the numbers that the data has chosen
   std::vector<PassRecord> history;
   KSubspaces<T> stream;  // continues from here, in the working coordinates of the model

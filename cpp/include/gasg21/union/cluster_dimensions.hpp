@@ -24,7 +24,7 @@ namespace gasg21 {
 
 namespace detail {
 
-inline constexpr double rounding = 1e-6;  // residuals and singular values at this level
+inline constexpr double rounding_level = 1e-6;  // residuals and singular values at this level
 
 /// Where the singular values of complete samples fall most, if they do; else `otherwise`.
 inline uword dimension_at_fall(const arma::mat& X, uword otherwise) {
@@ -36,7 +36,7 @@ inline uword dimension_at_fall(const arma::mat& X, uword otherwise) {
   const arma::mat G = A.n_cols <= A.n_rows ? gram(A) : outer_gram(A);
   const uword count = std::min(most + 1, G.n_rows);
   arma::vec s = arma::sqrt(arma::clamp(leading_eigen(G, count).values, 0, arma::datum::inf));
-  s += rounding * std::sqrt(double(X.n_cols));
+  s += rounding_level * std::sqrt(double(X.n_cols));
   uword best = 0;
   double largest = 0;
   for (uword c = 0; c + 1 < s.n_elem; ++c)
@@ -50,7 +50,7 @@ inline std::vector<uword> typical_members(const std::vector<uword>& members,
   constexpr double typical = 3;
   std::vector<double> own;
   for (const uword j : members) own.push_back(residuals[j]);
-  const double bound = typical * median(std::move(own)) + rounding;
+  const double bound = typical * median(std::move(own)) + rounding_level;
   std::vector<uword> kept;
   for (const uword j : members)
     if (residuals[j] <= bound) kept.push_back(j);

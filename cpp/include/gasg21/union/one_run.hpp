@@ -56,7 +56,7 @@ class UnionRun {
 
   /// `fit_rule` is for `run`, `stream_rule` for a stream that starts here or continues afterwards.
   UnionRun(std::vector<uword> dimensions, Rule fit_rule, Rule stream_rule, Metric metric,
-                 const UnionRunOptions& options)
+           const UnionRunOptions& options)
       : dimensions_(std::move(dimensions)),
         fit_rule_(std::move(fit_rule)),
         stream_rule_(std::move(stream_rule)),

@@ -123,7 +123,8 @@ void each_projected(const arma::mat& basis, const arma::mat& X, const std::vecto
 inline OneSubspace fit_one_subspace(const arma::mat& X, uword d, const OneSubspaceOptions& options,
                                     const Parallel& parallel = Parallel()) {
   auto fit = detail::fitted_alone(DenseView<double>(X), d, options, parallel);
-  return {fit.state().basis, fit.state().estimated_angle(), near_bound(detail::mean_observed(X, d), d)};
+  return {fit.state().basis, fit.state().estimated_angle(),
+          near_bound(detail::mean_observed(X, d), d)};
 }
 
 /// Fits a flat of d dimensions to the columns of X.
@@ -134,7 +135,8 @@ inline OneFlat fit_one_flat(const arma::mat& X, uword d, const OneSubspaceOption
   auto fit = detail::fitted_alone(lifted(data, lift), d + 1, options, parallel);
   const Flat<double> flat = flat_of(fit.state().basis, lift.constant);
   const arma::mat directions = product(fit.state().basis, flat.directions);
-  return {directions.head_rows(X.n_rows), lift.centre + flat.nearest, fit.state().estimated_angle()};
+  return {directions.head_rows(X.n_rows), lift.centre + flat.nearest,
+          fit.state().estimated_angle()};
 }
 
 inline arma::vec OneSubspace::residuals(const arma::mat& X, const Parallel& parallel) const {

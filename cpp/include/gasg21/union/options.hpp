@@ -45,15 +45,14 @@ struct UnionOptions : UnionRunOptions {
   UnionStart start = UnionStart::by_data;
   Choice whiten = Choice::by_data;  // work in whitened coordinates
   Choice screen = Choice::by_data;  // leave out of the search what lies outside all spans
-  uword n_ensemble = 0;  // runs that are joined; 0 = one run, or what a consensus needs
-  bool center = false;   // true = affine subspaces
+  uword n_ensemble = 0;             // runs that are joined; 0 = one run, or what a consensus needs
+  bool center = false;              // true = affine subspaces
   bool reject_outliers = false;
   ConsensusConstants consensus{};
 
   /// Whether another representation of the data may replace the run.
   bool may_seek_consensus() const {
-    return polish && start == UnionStart::by_data && whiten == Choice::by_data &&
-           n_ensemble == 0;
+    return polish && start == UnionStart::by_data && whiten == Choice::by_data && n_ensemble == 0;
   }
   /// Whether the search leaves out the samples that lie outside the span of all clusters.
   bool screens(const std::vector<uword>& of_dimensions, uword n) const {

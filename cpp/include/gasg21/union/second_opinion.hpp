@@ -78,8 +78,8 @@ struct Turned {
 };
 
 /// Drops samples far from their neighbours, some times: without some outliers others stand out.
-inline void drop_strangers(Participants& some, Turned& turned,
-                           const std::vector<uword>& dimensions, const Parallel& parallel) {
+inline void drop_strangers(Participants& some, Turned& turned, const std::vector<uword>& dimensions,
+                           const Parallel& parallel) {
   constexpr int rounds = 3;
   for (int round = 0; round < rounds; ++round) {
     const std::vector<bool> kept = has_neighbours(turned.X, turned.of_unit, dimensions, parallel);
@@ -92,8 +92,9 @@ inline void drop_strangers(Participants& some, Turned& turned,
   }
 }
 
-/// The principal subspaces of the clusters of a consensus in whitened coordinates; none if a cluster
-/// has too few members. A robust fit of few samples in many coordinates would fit some exactly.
+/// The principal subspaces of the clusters of a consensus in whitened coordinates; none if a
+/// cluster has too few members. A robust fit of few samples in many coordinates would fit some
+/// exactly.
 inline std::optional<ConsensusStart> start_of(const Consensus& consensus, const Participants& some,
                                               const PrincipalCoordinates& principal,
                                               const std::vector<uword>& dimensions,

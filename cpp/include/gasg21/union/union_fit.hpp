@@ -1,5 +1,5 @@
-// A fit of a union from the data to the subspaces: the lift of affine data, the numbers that the data
-// decides, one run or a consensus, the clusters fitted each by itself, doubts.
+// A fit of a union from the data to the subspaces: the lift of affine data, the numbers that the
+// data decides, one run or a consensus, the clusters fitted each by itself, doubts.
 #pragma once
 
 #include <algorithm>
@@ -15,10 +15,10 @@
 #include "gasg21/support/config.hpp"
 #include "gasg21/support/error.hpp"
 #include "gasg21/support/parallel.hpp"
-#include "gasg21/union/number_doubts.hpp"
 #include "gasg21/union/cluster_dimensions.hpp"
 #include "gasg21/union/ensemble.hpp"
 #include "gasg21/union/model_order.hpp"
+#include "gasg21/union/number_doubts.hpp"
 #include "gasg21/union/one_run.hpp"
 #include "gasg21/union/options.hpp"
 #include "gasg21/union/quick_labels.hpp"
@@ -90,8 +90,8 @@ class UnionFit {
     require(!data.lift, "the data is lifted already");
   }
 
-  /// Runs from the data to the end, or until the observer stops it. Throws Stopped if it was stopped
-  /// before there were subspaces.
+  /// Runs from the data to the end, or until the observer stops it. Throws Stopped if it was
+  /// stopped before there were subspaces.
   template <class Observer>
   void run(const Bases& given, Observer& observer) {
     begin(observer);
@@ -155,7 +155,8 @@ class UnionFit {
   std::vector<uword> chosen_dimensions(Observer& observer) {
     const Parallel threads = parallel(observer);
     if (!order_.chooses_dimensions()) {
-      selection_ = choose_n_clusters<T>(view_, order_.dimensions[0] + more(), options_.seed, threads);
+      selection_ =
+          choose_n_clusters<T>(view_, order_.dimensions[0] + more(), options_.seed, threads);
     } else {
       std::optional<uword> count;
       if (!order_.chooses_clusters()) count = order_.n_clusters;
@@ -189,8 +190,9 @@ class UnionFit {
     if (!found_.coordinates.whitening)
       return cluster_dimensions(found_.bases, view_, options_.seed, threads);
     Prepared working{view_, found_.coordinates, nullptr};
-    keep_inliers(working, [](const arma::mat& X) { return std::vector<bool>(X.n_cols, false); },
-                 [&](const arma::mat& X) { return working.coordinates.whitening->apply(X, threads); });
+    keep_inliers(
+        working, [](const arma::mat& X) { return std::vector<bool>(X.n_cols, false); },
+        [&](const arma::mat& X) { return working.coordinates.whitening->apply(X, threads); });
     return cluster_dimensions(found_.bases, working.view, options_.seed, threads);
   }
 
@@ -209,10 +211,13 @@ class UnionFit {
     if (found.status == Status::interrupted || dimensions_.size() == 1) return found;
     try {
       const Parallel threads = parallel(observer);
-      if (is_clear(found.bases, view_, options_.seed, threads)) return found;
+      // A run that the data leaves open may have all clusters in one subspace, and outliers in the
+      // others: these, too, are told apart at sight.
+      if (is_converged(found.status) && is_clear(found.bases, view_, options_.seed, threads))
+        return found;
       observer.stage("compare representations");
-      SecondOpinion opinion = ask_second_opinion(found.bases, view_, examined_columns(view_.n_cols),
-                                                 options_, threads);
+      SecondOpinion opinion =
+          ask_second_opinion(found.bases, view_, examined_columns(view_.n_cols), options_, threads);
       found.agreement = opinion.agreement;
       found.left_out = std::move(opinion.left_out);
       if (opinion.consensus) follow(std::move(*opinion.consensus), found, observer);
@@ -314,9 +319,7 @@ class UnionFit {
     return options;
   }
 
-  Run make_run() const {
-    return Run(dimensions_, fit_rule_, stream_rule_, metric_, run_options());
-  }
+  Run make_run() const { return Run(dimensions_, fit_rule_, stream_rule_, metric_, run_options()); }
 
   template <class Observer>
   UnionFound<Stream> run_once(const Prepared& good, const Bases& given, Observer& observer) {
@@ -347,9 +350,9 @@ class UnionFit {
     const auto is_near = [&](const Bases& bases) {
       return near_own(bases, assign(SubspaceBank<T>(bases), good.view, threads), good.view);
     };
-    const JoinedRuns<T> joined = join_runs<PaperStream<T>>(
-        good.view, dimensions_, AdaptiveStep::paper(), NoScaling{}, run_options(),
-        options_.n_ensemble, is_near, threads);
+    const JoinedRuns<T> joined =
+        join_runs<PaperStream<T>>(good.view, dimensions_, AdaptiveStep::paper(), NoScaling{},
+                                  run_options(), options_.n_ensemble, is_near, threads);
     Run run = make_run();
     run.start(good.view, joined.best, observer);
     UnionFound<Stream> found(run);
@@ -429,13 +432,13 @@ class UnionFit {
     if (whitening) inside = model_->without_outside_span(view_, members, threads);
     Refitted<T> refitted{model_->subspaces(), found_.estimated_angles};
     refit_in_data(refitted, data_, inside, lift_.get(), {options_.tol, options_.seed}, threads);
-    found_.status =
-        status_of_refit<T>(found_.status, refitted.estimated_angles, options_.tol);
+    found_.status = status_of_refit<T>(found_.status, refitted.estimated_angles, options_.tol);
     found_.estimated_angles = refitted.estimated_angles;
     model_.emplace(std::move(refitted.bases), found_.bases, found_.coordinates);
   }
 
-  /// Changes the status if a cluster has too few members, or if their number does not suit the data.
+  /// Changes the status if a cluster has too few members, or if their number does not suit the
+  /// data.
   void doubt(const arma::uvec& members, const Parallel& threads) {
     if (!options_.polish || !is_converged(found_.status)) return;
     if (selection_ && selection_->is_indistinct()) found_.status = Status::indistinct;
