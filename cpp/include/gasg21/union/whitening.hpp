@@ -63,7 +63,7 @@ struct Whitening {
 };
 
 /// Whether enough entries are observed to tell where a sample lies in the span of all clusters:
-/// half of the samples have at least 2 sum d_k. With fewer, the coordinates of a whitened sample
+/// half of the samples have at least 1.5 sum d_k. With fewer, the coordinates of a whitened sample
 /// are guesses.
 inline bool may_whiten(const arma::mat& X, const std::vector<uword>& dimensions) {
   if (!X.has_nan()) return true;
@@ -71,7 +71,7 @@ inline bool may_whiten(const arma::mat& X, const std::vector<uword>& dimensions)
   for (uword j = 0; j < X.n_cols; ++j)
     counts.push_back(
         double(detail::count_observed<double>(DenseSample<double>{X.colptr(j)}, X.n_rows)));
-  return median(std::move(counts)) >= 2 * double(total_of(dimensions));
+  return median(std::move(counts)) >= 1.5 * double(total_of(dimensions));
 }
 
 /// For complete samples with these principal coordinates.
