@@ -95,6 +95,5 @@ print(f"angle to the truth: {subspace_angle(model.components_, after.basis):.3f}
 model.partial_fit(after.data[:100])
 
 # %%
-# Stored data: ``gasg21::recover(X, d)`` is what ``GASG21.fit`` does, and ``gasg21::recover_union(X, K, d)`` what
-# one run of ``KGASG21.fit`` does. :doc:`/api/cpp` lists the classes and functions, and ``cpp/example`` is a whole
-# project.
+# Stored data: ``gasg21::recover(X, d)`` does what ``GASG21.fit`` does, and ``gasg21::recover_union(X, K, d)`` what
+# ``KGASG21.fit`` does. :doc:`/api/cpp` lists the classes and functions, and ``cpp/example`` is a whole project.

@@ -30,9 +30,9 @@ class KGASG21(FittedUnion):
     subspace is polished on its own members, samples are assigned again, and so on. Missed subspaces are sought where
     samples lie densely and far from all subspaces. Each sample is scaled to unit length first.
 
-    By default `fit` then asks another representation of the data, spectral clustering of the shape interaction. If
-    both agree, the run stands. If not, as in images and many motions, a consensus over different representations
-    decides. ``init="farthest", metric="canonical", polish=False`` is the paper's K-GASG21. docs/unions.md leads from
+    By default `fit` then judges the run. It stands if its clusters are told apart at sight, or if another representation
+    of the data, spectral clustering of the shape interaction, agrees. If not, as in images and many motions, a consensus
+    over different representations decides. ``init="farthest", metric="canonical", polish=False`` is the paper's K-GASG21. docs/unions.md leads from
     data to labels, docs/clustering.md explains the run.
 
     Parameters
@@ -117,7 +117,7 @@ class KGASG21(FittedUnion):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             One sample per row. NaN is missing. The stored entries of a sparse matrix are the observed ones. C-ordered
             float64 and float32 arrays, memory-mapped or not, are not copied, except for a few thousand samples that
-            candidates are made from; other layouts are, once.
+            the search looks at, and for what `whiten`, `screen` and `center` say; other layouts are, once.
         y : ignored
         mask : bool array of the shape of X, optional
             True = observed.
@@ -131,7 +131,8 @@ class KGASG21(FittedUnion):
         -------
         self
             Ctrl-C raises KeyboardInterrupt. Once the stream has begun it leaves the subspaces reached so far, with
-            ``status_ = "interrupted"``; before, and in an ensemble, it leaves everything as it was.
+            ``status_ = "interrupted"``; in a consensus those of the run before it. Earlier, and in an ensemble, it
+            leaves everything as it was.
         """
         began = time.perf_counter()
         with drafted(self) as draft:
