@@ -30,10 +30,10 @@ class KGASG21(FittedUnion):
     subspace is polished on its own members, samples are assigned again, and so on. Missed subspaces are sought where
     samples lie densely and far from all subspaces. Each sample is scaled to unit length first.
 
-    By default `fit` then judges the run. It stands if its clusters are told apart at sight, or if another representation
-    of the data, spectral clustering of the shape interaction, agrees. If not, as in images and many motions, a consensus
-    over different representations decides. ``init="farthest", metric="canonical", polish=False`` is the paper's K-GASG21. docs/unions.md leads from
-    data to labels, docs/clustering.md explains the run.
+    By default `fit` then judges the run. It stands if its clusters are told apart at sight, or if spectral clustering
+    of the shape interaction agrees. If not, as in images and many motions, a consensus of different representations
+    decides. ``init="farthest", metric="canonical", polish=False`` is the paper's
+    K-GASG21. docs/unions.md leads from data to labels, docs/clustering.md explains the run.
 
     Parameters
     ----------

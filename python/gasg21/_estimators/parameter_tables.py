@@ -206,10 +206,10 @@ class UnionTable(MetricParameters, FitParameters):
     n_ensemble: int | str = parameter(
         default="auto",
         kind='int or "auto"',
-        text="""Number of runs from different seeds: the paper's stream with its adaptive step, 10 passes. The worse half
-        is dropped after 3 passes. The others are joined by co-association and spectral clustering, then each cluster is
-        fitted again with the scaled metric and polish. At most 5000 samples are joined. "auto" is one run, or what a
-        consensus needs.""",
+        text="""Number of runs from different seeds: the paper's stream with its adaptive step, 10 passes. The worse
+        half is dropped after 3 passes. The others are joined by co-association and spectral clustering, then each
+        cluster is fitted again with the scaled metric and polish. At most 5000 samples are joined. "auto" is one run,
+        or what a consensus needs.""",
         check=or_auto(integer(1)),
     )
     whiten: bool | str = parameter(
@@ -220,8 +220,8 @@ class UnionTable(MetricParameters, FitParameters):
         a low rank. `subspaces_` are then fitted to the clusters in the original coordinates (those that `partial_fit`
         moves are mapped back, which is less exact). The lengths of the samples count here. New samples need more
         than sum(d_i) observed entries. The coordinates are fitted on at most 3000 samples; the whitened samples are a
-        copy of the dtype of the data, 2 sum(d_i) numbers each. "auto" whitens where a consensus was necessary. A consensus
-        is sought only if `init`, `n_ensemble` and `whiten` are all "auto" and `polish` is True.""",
+        copy of the dtype of the data, 2 sum(d_i) numbers each. "auto" whitens where a consensus was necessary. A
+        consensus is sought only if `init`, `n_ensemble` and `whiten` are all "auto" and `polish` is True.""",
         check=check_flag_or_auto,
     )
     screen: bool | str = parameter(
@@ -235,9 +235,9 @@ class UnionTable(MetricParameters, FitParameters):
     center: bool = parameter(
         default=False,
         kind="bool",
-        text="""True fits affine subspaces, of dimension n_components each: samples are lifted while they are read, as in
-        `GASG21`, and in the end each cluster gets its own mean, from a copy of its members. For trajectories of rigid
-        motions use n_components=4 without, or 3 with it.""",
+        text="""True fits affine subspaces, of dimension n_components each: samples are lifted while they are read, as
+        in `GASG21`, and in the end each cluster gets its own mean, from a copy of its members. For trajectories of
+        rigid motions use n_components=4 without, or 3 with it.""",
         check=check_flag,
     )
     polish: bool = parameter(
