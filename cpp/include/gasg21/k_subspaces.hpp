@@ -16,7 +16,7 @@
 
 namespace gasg21 {
 
-/// What became of one vector, and which subspace took it: their number when none could.
+/// The outcome of one vector, and the subspace that took it: their number when none could.
 struct ClusterReport : StepReport {
   uword cluster;
 };

@@ -25,7 +25,7 @@ struct Recovery {
   arma::Col<T> mean;       // n, of the inliers; zeros for a linear subspace
   arma::Mat<T> weights;    // d x m, of each sample in the basis; NaN where not determined
   arma::Col<T> residuals;  // m, of the unit-norm samples: 0 = in the subspace, 1 = orthogonal
-  Subspace<T> subspace;    // what the fit knows about its inliers
+  Subspace<T> subspace;    // describes the inliers, and answers for new samples
   Status status;
   double estimated_angle;  // standard error of the largest angle to the true subspace, radians
   std::vector<PassRecord> history;

@@ -1,4 +1,4 @@
-"""Sample, solve, polish: the fit of one subspace to data in blocks, whoever does the work on the parts.
+"""Sample, solve, polish: the fit of one subspace to data in blocks, by any engine.
 
 A uniform sample of all parts is fitted as usual. Then come rounds: every part returns its sums for the subspace and
 scatter of the round, and the core computes the next ones from the total, until the polish would stop.
@@ -29,7 +29,7 @@ _SHARE_FOR_SAMPLE = 0.25  # of the memory
 
 @dataclass(frozen=True)
 class Round:
-    """What all parts know in a round."""
+    """The state that all parts get in a round."""
 
     components: Array
     scatter: tuple[Array, float]
@@ -118,7 +118,7 @@ def fit_blocks(blocks: Blocks, solve: Solve, *, rotate: bool) -> BlockResult:
                 break
         if not ended:
             looked_at = blocks.with_rare_features(sample, fit.n_components)
-    except KeyboardInterrupt as caught:  # what is reached so far stays
+    except KeyboardInterrupt as caught:  # the fit keeps the state that it has reached
         stopped, ended = caught, True
     batch = looked_at.whole()
     share = looked_at.n_samples / max(blocks.n_samples, 1)

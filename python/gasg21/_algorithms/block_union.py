@@ -18,7 +18,7 @@ from gasg21._support.arrays import Array
 
 @dataclass(frozen=True)
 class UnionRound:
-    """What all parts know in a round."""
+    """The state that all parts get in a round."""
 
     subspaces: list[Array]
     scatters: list[tuple[Array, float] | None]
@@ -31,8 +31,8 @@ class UnionRound:
 class UnionRounds:
     """K subspaces between the rounds.
 
-    If the clusters were found in other coordinates than those of the data, the union assigns the samples there, and
-    its bases stay as they are.
+    If the clusters were found in other coordinates than the data's own, the union assigns the samples there, and its
+    bases stay as they are.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What a subspace says about entries that it does not see: completion and the score."""
+"""Entries that a subspace does not see: completion and the score."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def score(subspace: _core.Subspace, samples: Samples, threads: int) -> float:
 
 def unseen(subspace: _core.Subspace) -> Array:
     """Return the features that no sample of the fit observes."""
-    low, high, _ = subspace.range  # of a lifted subspace also that of the constant
+    low, high, _ = subspace.range  # of a lifted subspace with the constant's
     return np.flatnonzero(low > high)
 
 

@@ -1,8 +1,8 @@
 """Constructor parameters: each is declared once, with its default, its check and its documentation.
 
 A class whose body says ``center: bool = parameter(default=False, ...)`` and that is decorated by `with_parameters` gets
-a constructor with this parameter and those of its bases. Type checkers and editors read the declarations as they read
-those of a dataclass.
+a constructor with this parameter and the parameters of its bases. Type checkers and editors read the declarations as
+they read a dataclass.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def with_parameters(cls: Class) -> Class:
     """Give a class the constructor that its declarations describe, and fill ``{parameters}`` in its docstring."""
     declared: dict[str, Parameter] = {}
     types: dict[str, Any] = {}
-    positional: dict[str, Parameter] = {}  # those of the bases first; keywords of the class itself come first
+    positional: dict[str, Parameter] = {}  # the bases' first; keywords of the class itself come first
     for base in reversed(cls.__mro__):
         own = {name: value for name, value in vars(base).items() if isinstance(value, Parameter)}
         own = vars(base).get("_parameter_table", own)

@@ -1,4 +1,4 @@
-"""What every method that reads a model does before it computes: parts, a plain row, a snapshot."""
+"""The steps of every method that reads a model before it computes: parts, a plain row, a snapshot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every fitted union of subspaces can do: labels, residuals, completion, and decisions about outliers."""
+"""The methods of every fitted union of subspaces: labels, residuals, completion, and decisions about outliers."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class UnionStreamReport(NamedTuple):
     stream=UnionStreamReport | None,
 )
 class PublishedUnion(NamedTuple):
-    """What a union of subspaces publishes, all of the same moment."""
+    """A fitted union of subspaces as it is published: all of the same moment."""
 
     union: _core.Union64 | _core.Union32
     counters: dict[str, int]  # how many samples the stream has seen and used, and why others were not

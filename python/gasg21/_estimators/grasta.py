@@ -24,8 +24,8 @@ class GRASTA(StreamingSubspace):
     `transform` and `complete` use the L1 weights too, so corrupted entries do not spoil them. Where these are not
     determined, because few entries are observed, `complete` fills in expectations, as in `GASG21`.
     ``inverse_transform(transform(X))`` is the clean part of X (the background), the rest of X its sparse part (the
-    foreground). `complete` keeps observed entries even where they are corrupted. `score_samples` and `predict` are
-    those of `GASG21`: they judge whether a *whole* sample lies near the subspace, and call one with a few grossly
+    foreground). `complete` keeps observed entries even where they are corrupted. `score_samples` and `predict` do as
+    in `GASG21`: they judge whether a *whole* sample lies near the subspace, and call one with a few grossly
     corrupted entries an outlier.
 
     Samples are scaled to unit length first, as in the authors' code that the paper measures. The papers of 2011 and

@@ -12,7 +12,7 @@ class GROUSE(StreamingSubspace):
     """Subspace tracking from incomplete data (Balzano, Nowak and Recht, 2010); not robust to outliers.
 
     Minimises the sum of the squared distances of the samples to the subspace. The gradient has the same direction as
-    that of `GASG21`, weighted by the residual, so outliers have the longest gradients. Samples are scaled to unit
+    in `GASG21`, weighted by the residual, so outliers have the longest gradients. Samples are scaled to unit
     length first, so that the step does not depend on the data's units. An update costs
     O(n_features * n_components^2), as in `GASG21`. Prefer it where there are no outliers and the subspace keeps
     changing. ``step_size="greedy"`` (Balzano and Wright, 2015) has nothing to tune and is the fastest on clean data.

@@ -61,8 +61,8 @@ class SubspaceImputer(
     scores_ : dict
         The score of each dimension that "auto" has tried: 1 is perfect, 0 as good as the medians of the features.
     history_ : list of dict
-        First a record of each dimension that "auto" has tried, with "stage", "n_components" and "score"; then those
-        of the passes of the fit, as in `GASG21`.
+        First a record of each dimension that "auto" has tried, with "stage", "n_components" and "score"; then the
+        records of the passes of the fit, as in `GASG21`.
     status_ : str
         How the fit ended, as in `GASG21`.
     n_features_in_ : int

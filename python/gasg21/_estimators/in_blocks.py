@@ -1,4 +1,4 @@
-"""What estimators do with a `BlockSource`: who works on its parts, and one array per part in place of one array."""
+"""Estimators with a `BlockSource`: the engine that works on its parts, and one array per part in place of one array."""
 
 from __future__ import annotations
 

@@ -32,8 +32,8 @@ class KGASG21(FittedUnion):
 
     By default `fit` then judges the run. It stands if its clusters are told apart at sight, or if spectral clustering
     of the shape interaction agrees. If not, as in images and many motions, a consensus of different representations
-    decides. ``init="farthest", metric="canonical", polish=False`` is the paper's
-    K-GASG21. docs/unions.md leads from data to labels, docs/clustering.md explains the run.
+    decides. ``init="farthest", metric="canonical", polish=False`` is the paper's K-GASG21. docs/unions.md leads from data
+    to labels, docs/clustering.md explains the run.
 
     Parameters
     ----------
@@ -55,11 +55,11 @@ class KGASG21(FittedUnion):
     residuals_ : ndarray of shape (n_samples,)
         After `partial_fit`: distance of each of its samples to its subspace; NaN if not determined.
     cluster_status_ : list of n_clusters str
-        After `partial_fit`: how the stream of each subspace fares, as `status_` of `GASG21`. `status_` is then that of
-        the subspace that fares worst.
+        After `partial_fit`: how the stream of each subspace fares, as `status_` of `GASG21`. `status_` is then the
+        worst of them.
     cluster_changes_ : list of n_clusters lists of int
-        After `partial_fit`: after how many vectors of the whole stream each subspace was seen to change. `changes_` are
-        those of all of them.
+        After `partial_fit`: after how many vectors of the whole stream each subspace was seen to change. `changes_`
+        has the changes of all of them.
     n_iter_ : int
         Vectors used by the stream.
     n_passes_ : int
@@ -124,15 +124,15 @@ class KGASG21(FittedUnion):
         callback : callable, optional
             Called with the record of each pass, a dict as in `history_`. If it returns something true, the fit ends
             there: the model has the subspaces reached so far, and ``status_ = "interrupted"``. What it raises ends
-            the fit and leaves the model as it was. It does
-            not see the runs of an ensemble or a consensus, which go on at the same time.
+            the fit and leaves the model as it was. It does not see the runs of an ensemble or a consensus, which go on
+            at the same time.
 
         Returns
         -------
         self
             Ctrl-C raises KeyboardInterrupt. Once the stream has begun it leaves the subspaces reached so far, with
-            ``status_ = "interrupted"``; in a consensus those of the run before it. Earlier, and in an ensemble, it
-            leaves everything as it was.
+            ``status_ = "interrupted"``; in a consensus the run before it stays. Earlier, and in an ensemble, it leaves
+            everything as it was.
         """
         began = time.perf_counter()
         with drafted(self) as draft:
@@ -147,7 +147,7 @@ class KGASG21(FittedUnion):
 
         The first call selects where to start from its samples, as `fit` does (it needs enough of them: some ten per
         cluster and dimension); later calls continue. It makes one run, whatever `n_ensemble` is. ``labels_`` and
-        ``residuals_`` are those of the samples of this call, before each of them moved its subspace.
+        ``residuals_`` belong to the samples of this call, before each of them moved its subspace.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What a fit and a stream publish: immutable reports, and the fitted attributes that are read from them."""
+"""The results of a fit and of a stream: immutable reports, and the fitted attributes that are read from them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class StreamReport(NamedTuple):
 @stored(subspace=(_core.Subspace64, _core.Subspace32), counters=dict, step_size=float, level=int)
 @dataclass(frozen=True)
 class Published:
-    """What a subspace on the compiled core publishes, all of the same moment."""
+    """A subspace on the compiled core as it is published: all of the same moment."""
 
     subspace: _core.Subspace
     counters: dict[str, int]  # how many samples were seen and used, and why others were not

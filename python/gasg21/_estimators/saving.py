@@ -109,7 +109,7 @@ class Savable(Guarded):
 
     @classmethod
     def _attributes_of(cls, tree: dict[str, Any]) -> dict[str, Any]:
-        """Return the attributes in a file; raise ModelFormatError if they are not those of this class."""
+        """Return the attributes in a file; raise ModelFormatError if this class has others."""
         attributes = {name: from_tree(value) for name, value in tree["attributes"].items()}
         attributes |= {f"_{name}": tree[name] for name in _STREAMS if name in tree}
         for name in attributes:

@@ -122,7 +122,7 @@ class StreamingSubspace(StreamParameters, PublishedSubspace):
         self._check_parameters()
         if isinstance(X, BlockSource):
             return self._fit_blocks(X, mask, callback)
-        # A stream meets every infinity in its first pass: then nobody has to look for them before.
+        # A stream meets every infinity in its first pass: then no search has to come before.
         meets_all = not self.polish and not is_auto_or_share(self.n_components)
         samples, plan = check_samples(self, X, mask, reset=True, finite=False), self._plan()
         if not meets_all and self.on_bad == "raise":
@@ -160,7 +160,7 @@ class StreamingSubspace(StreamParameters, PublishedSubspace):
     def _take_over(
         self, found: _core.Recovered, interrupt: BaseException | None, samples: Samples, sums: BlockSums | None
     ) -> KeyboardInterrupt | None:
-        """Publish what the core has found. The sums are those of all samples, if `samples` are some of them."""
+        """Publish what the core has found. `sums` are over all samples, if `samples` are some of them."""
         if interrupt is not None and not isinstance(interrupt, KeyboardInterrupt):
             raise interrupt
         report = FitReport(found.history, found.status, found.estimated_angle)

@@ -1,4 +1,4 @@
-"""What every fitted subspace can do: weights, residuals, completion, and decisions about outliers."""
+"""The methods of every fitted subspace: weights, residuals, completion, and decisions about outliers."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def _whitening(tree: Tree | None) -> tuple[Array, Array, tuple[Array, float, flo
         return None
     screening = tree["screening"]
     if screening is not None:
-        overall = screening["overall"]  # a `OneSubspace`: scores below its offset are those of outliers
+        overall = screening["overall"]  # a `OneSubspace`: outliers score below its offset
         screening = overall["components"], float(overall["estimated_angle"]), -float(overall["offset"])
     return tree["directions"], tree["spread"], screening
 

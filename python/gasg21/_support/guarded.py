@@ -61,7 +61,7 @@ class Guarded:
 
 
 def show_signature(cls: type) -> None:
-    """Give a class the signature of its `__init__`: Python 3.10 would show that of `__new__`."""
+    """Give a class the signature of its `__init__`: Python 3.10 would show the one of `__new__`."""
     own = inspect.signature(cls.__init__)  # type: ignore[misc]
     cls.__signature__ = own.replace(parameters=list(own.parameters.values())[1:])  # type: ignore[attr-defined]
 

@@ -34,7 +34,7 @@ class Tridiagonal {
     const uword n = A_.n_rows, line = kernels::block_rows<T>;
     const uword rows = whole_blocks<T>(n);
     arma::Mat<T> Q(rows % (8 * line) == 0 ? rows + line : rows, n, arma::fill::eye);
-    // The other entries of the columns of a panel are those of I.
+    // The other entries of the columns of a panel are as in I.
     for_each_panel([&](uword first, uword count) { reflect(Q, first + 1, first, count); });
     return Q;
   }

@@ -217,7 +217,7 @@ void add_samples(const arma::Mat<T>& U, const Data& data, const SampleFits<T>& f
         [&](uword t, uword b, detail::CoordinateTile<T>& sums) { add_batch(t, begin + b, sums); });
 }
 
-/// Transforms C from the coordinates of `before` to those of U.
+/// Transforms C from the coordinates of `before` to the coordinates of U.
 template <class T>
 void rotate(Scatter& scatter, const arma::Mat<T>& before, const arma::Mat<T>& U) {
   const arma::mat rotation = arma::conv_to<arma::mat>::from(transposed_product(before, U));

@@ -21,7 +21,7 @@ struct KPolishOptions {
   int steps = 5;      // per round and subspace, at most
 };
 
-/// What the polish knows about one subspace.
+/// The state of one subspace in the polish.
 struct ClusterFit {
   Scatter scatter;
   uword members = 0;

@@ -45,7 +45,7 @@ inline arma::mat information_besides(const arma::mat& information, const arma::v
          product(mixed, arma::mat(mixed.t())) / own;
 }
 
-/// Standard error of the largest angle: that of the direction with the least information.
+/// Standard error of the largest angle, from the direction with the least information.
 inline double standard_error(const arma::mat& information, uword n) {
   const double smallest = smallest_eigenvalue(information), lost = arma::datum::pi / 2;
   return smallest > 0 ? std::min(std::sqrt(double(n) / smallest), lost) : lost;

@@ -1,5 +1,5 @@
-// What one block of the data contributes to a round of the polish. Blocks may lie on a disk or on
-// many machines; all of them know the same subspaces and scatters, and their sums add up.
+// The sums of one block of the data, for a round of the polish. Blocks may lie on a disk or on many
+// machines; all of them work with the same subspaces and scatters, and their sums add up.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@
 
 namespace gasg21 {
 
-/// What became of the samples of a data set.
+/// How many samples of a data set had which outcome.
 struct Usage {
   Counters counters;
   std::uint64_t entries_used = 0;

@@ -15,15 +15,15 @@
 
 namespace gasg21 {
 
-/// What is looked for: a share of the samples whose residuals have a share of their energy in as
-/// many common directions as the subspace has dimensions.
+/// Looked for: a share of the samples whose residuals have a share of their energy in as many
+/// common directions as the subspace has dimensions.
 struct CommonDirections {
   double of_samples, of_energy;
 };
 
 namespace detail {
 
-/// Compares the residuals of some samples, each with those of the samples before it.
+/// Compares the residual of each of some samples with the residuals before it.
 template <class T>
 class ResidualPairs {
  public:
@@ -39,7 +39,7 @@ class ResidualPairs {
         last_(stride_ * window, T(0)),
         next_(stride_, T(0)) {}
 
-  /// The mean of the squared cosines of some pairs, in random order, beyond that of isotropic
+  /// The mean of the squared cosines of some pairs, in random order, beyond the mean of isotropic
   /// residuals.
   template <class Data>
   double mean_excess(const Data& samples, Random random) {

@@ -165,8 +165,8 @@ bool shares_offset(const SampleFits<T>& fits) {
 
 }  // namespace detail
 
-/// The dimension of an affine subspace: that of the centred samples, less the direction in which
-/// the centre lies off it, if they are exact enough to show it. The data is lifted.
+/// The dimension of an affine subspace: as of the centred samples, less the direction in which the
+/// centre lies off it, if they are exact enough to show it. The data is lifted.
 template <class T, class Data, class Observer>
 uword choose_affine_dimension(const Data& data, const DimensionOptions& options,
                               Observer& observer) {

@@ -1,4 +1,4 @@
-// What speaks against a result that seems to have converged.
+// Reasons not to believe a result that seems to have converged.
 #pragma once
 
 #include "gasg21/recovery/ambiguity.hpp"

@@ -21,7 +21,7 @@
 
 namespace gasg21 {
 
-/// What the data leaves undetermined, if anything. Features are named by their index.
+/// All that the data leaves undetermined. Features are named by their index.
 struct Identifiability {
   bool few_inliers = false;                // any subspace can be put through d samples
   std::vector<uword> unobserved;           // features that no sample observes
@@ -100,7 +100,7 @@ class IdentifiabilityCheck {
     return complete.n_elem > 2 * U_.n_cols && 2 * complete.n_elem >= inliers_.n_elem;
   }
 
-  /// What about `wanted` of the inliers determine.
+  /// Judges by about `wanted` of the inliers.
   Identifiability judge(std::uint64_t seed, uword wanted) {
     Identifiability found;
     TangentInformation information = collect(wanted);
@@ -187,8 +187,8 @@ class IdentifiabilityCheck {
 
 }  // namespace detail
 
-/// What the observed entries of the inliers leave undetermined about the subspace U. The data is
-/// any view. Throws Stopped if it is stopped.
+/// Finds all that the observed entries of the inliers leave undetermined about the subspace U. The
+/// data is any view. Throws Stopped if it is stopped.
 template <class T, class Data>
 Identifiability check_identifiability(const arma::Mat<T>& U, const Data& data, std::uint64_t seed,
                                       const Parallel& parallel = Parallel()) {

@@ -156,7 +156,7 @@ class Recoverer {
   }
 
   /// Stream, polish and self-check on the samples `all`; `seen` are the same without the held-out
-  /// entries. The numbers of the samples in `held_out` are those of `data`.
+  /// entries. `held_out` numbers the samples as `data` does.
   template <class Samples, class Data, class Observer>
   Status solve_on(const Samples& seen, const Samples& all, const Data& data,
                   const HeldOut& held_out, Observer& observer) {

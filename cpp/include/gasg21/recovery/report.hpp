@@ -1,4 +1,4 @@
-// What a fit reports: one record per pass, and how it ended. And what it asks meanwhile.
+// The report of a fit: one record per pass, and how it ended. And its observer.
 #pragma once
 
 #include <algorithm>
@@ -73,7 +73,7 @@ struct PassRecord {
   // K subspaces only:
   arma::uvec members;
 
-  /// What the stop rules look at.
+  /// For the stop rules.
   double largest_move() const { return moved.max(); }
 };
 

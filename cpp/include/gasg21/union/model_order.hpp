@@ -26,7 +26,7 @@
 
 namespace gasg21 {
 
-/// What decided about the number of clusters.
+/// The rule that decided about the number of clusters.
 enum class SelectionRule { drop, agreement, given };
 
 inline const char* to_string(SelectionRule rule) {
@@ -35,7 +35,7 @@ inline const char* to_string(SelectionRule rule) {
                                             : "given";
 }
 
-/// What was chosen, and why.
+/// The numbers chosen, and the figures behind them.
 struct Selection {
   uword n_clusters = 1;
   std::vector<uword> n_components;  // one per cluster
@@ -64,7 +64,7 @@ inline bool is_sure(double agreement, double gain, uword n_clusters) {
   return agreement >= sure && (gain >= least_gain || n_clusters == 2);
 }
 
-/// What the samples leave over in a subspace, at unit length; without samples that lie on it.
+/// The remainders of samples in a subspace, at unit length; without samples that lie on it.
 inline arma::mat left_over_directions(const arma::mat& X, const arma::mat& U,
                                       const Parallel& parallel) {
   const arma::mat A = unit_columns(X);
@@ -76,8 +76,8 @@ inline arma::mat left_over_directions(const arma::mat& X, const arma::mat& U,
   return unit_columns(arma::mat(left.cols(arma::conv_to<arma::uvec>::from(columns))));
 }
 
-/// Whether the remainders of complete samples in one subspace point in few directions, as those of
-/// clusters do. Noise points everywhere: of m random directions in n dimensions no principal one
+/// Whether the remainders of complete samples in one subspace point in few directions, as clusters
+/// make them do. Noise points everywhere: of m random directions in n dimensions no principal one
 /// explains more than a share of about (1 + sqrt(n / m))^2 / n (Marchenko and Pastur 1967).
 inline bool is_structured(const arma::mat& X, const arma::mat& U, const Parallel& parallel) {
   constexpr double structured = 1.1;  // times the share that noise could explain

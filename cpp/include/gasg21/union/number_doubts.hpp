@@ -109,7 +109,7 @@ inline bool holds_hardly_any(const std::vector<uword>& members,
   return false;
 }
 
-/// What it would cost to leave out each subspace: the sum of the steps to the second nearest.
+/// The cost of leaving out each subspace: the sum of the steps to the second nearest.
 inline std::vector<double> costs_of_removal(const Examined& some) {
   const arma::mat& residuals = some.found.residuals;
   std::vector<double> costs(residuals.n_rows, 0);

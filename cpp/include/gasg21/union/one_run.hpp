@@ -282,7 +282,7 @@ class UnionRun {
   UnionTimings timings_;
   Status status_ = Status::interrupted;
   double first_step_ = 0;  // 0 = not chosen from the data
-  bool polished_ = false;  // the subspaces are no longer those of the stream
+  bool polished_ = false;  // the subspaces have left the stream behind
 };
 
 }  // namespace gasg21

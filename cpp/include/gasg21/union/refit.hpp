@@ -1,5 +1,5 @@
-// Each cluster fitted by itself, so that labels and subspaces agree: in the coordinates of the
-// clusters, or in those of the data.
+// Each cluster fitted by itself, so that labels and subspaces agree: in the working
+// coordinates, or in the data's own.
 #pragma once
 
 #include <algorithm>
@@ -89,8 +89,8 @@ void for_clusters(uword n_clusters, const Parallel& parallel, Fit&& fit) {
 
 }  // namespace detail
 
-/// Fits each of the clusters to its members. `found` are the subspaces so far: those of clusters
-/// with too few members stay, with an angle of pi / 2.
+/// Fits each of the clusters to its members. `found` are the subspaces so far: of clusters with
+/// too few members they stay, with an angle of pi / 2.
 template <class T>
 void refit(Refitted<T>& found, const std::vector<arma::mat>& members, const RefitOptions& options,
            const Parallel& parallel = Parallel()) {

@@ -38,7 +38,7 @@ struct RaceOptions {
 
 namespace detail {
 
-/// What a run asks while it seeks its start.
+/// Observes a run while it seeks its start.
 struct StopObserver {
   SharedStop& stop;
   bool poll() { return stop.poll(); }
