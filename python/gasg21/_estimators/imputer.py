@@ -44,7 +44,7 @@ class SubspaceImputer(
     feature. A missing entry becomes its expectation given the observed entries of its sample. So a sample with a
     single observed entry has an answer, too, and a filled entry goes at most a quarter of the feature's range beyond
     the values that the fit has seen, unless the data is free of noise or the sample is larger than all of the fit.
-    Observed entries are kept, also those of outlying samples.
+    Observed entries are kept, also in outlying samples.
 
     Parameters
     ----------

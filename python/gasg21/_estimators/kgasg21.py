@@ -32,8 +32,8 @@ class KGASG21(FittedUnion):
 
     By default `fit` then judges the run. It stands if its clusters are told apart at sight, or if spectral clustering
     of the shape interaction agrees. If not, as in images and many motions, a consensus of different representations
-    decides. ``init="farthest", metric="canonical", polish=False`` is the paper's K-GASG21. docs/unions.md leads from data
-    to labels, docs/clustering.md explains the run.
+    decides. ``init="farthest", metric="canonical", polish=False`` is the paper's K-GASG21. docs/unions.md leads from
+    data to labels, docs/clustering.md explains the run.
 
     Parameters
     ----------

@@ -83,9 +83,9 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
         """How far each sample is from being an outlier: below 0 is an outlier. `predict` is its sign.
 
         With ``contamination="auto"``, the logarithm of the largest squared residual of an inlier over the squared
-        residual of the sample, in the data's units. Where the outliers look like random directions, a sample is also an outlier if it
-        looks like one. With ``center=True``, samples are ranked by both `distances`: ``1 / (1 + mean square)``, less 1
-        for outliers. With a numeric contamination, ``score_samples(X) - offset_``.
+        residual of the sample, in the data's units. Where the outliers look like random directions, a sample is also an
+        outlier if it looks like one. With ``center=True``, samples are ranked by both `distances`:
+        ``1 / (1 + mean square)``, less 1 for outliers. With a numeric contamination, ``score_samples(X) - offset_``.
 
         Parameters
         ----------
@@ -141,8 +141,8 @@ class PublishedSubspace(SubspaceMixin, PublishedAttributes):
         -------
         distances : ndarray of shape (n_samples, 2)
             The Mahalanobis distance of the weights from the centre of the inliers, and the length of the residual over
-            the length of the noise. Both are root mean squares per degree of freedom, about 1 for inliers, so they can be
-            compared and combined: ``(distances ** 2).sum(axis=1)`` ranks samples by both. NaN for a sample that says
+            the length of the noise. Both are root mean squares per degree of freedom, about 1 for inliers, so they can
+            be compared and combined: ``(distances ** 2).sum(axis=1)`` ranks samples by both. NaN for a sample that says
             nothing.
         """
         samples, subspace = self._check_new(X, mask), self._current().subspace

@@ -22,7 +22,7 @@ enum class Status {
   too_few_clusters,   // one more subspace would explain as much as the others do
   too_many_clusters,  // two subspaces share their samples, or one holds hardly any
   indistinct,         // different representations of the data disagree
-  interrupted      // the observer stopped it
+  interrupted         // the observer stopped it
 };
 
 inline const char* to_string(Status status) {
