@@ -29,6 +29,7 @@ from gasg21._data.block_source import N_SAMPLED, BlockSource
 from gasg21._data.constructor import parameter, with_parameters
 from gasg21._estimators.gasg21 import GASG21 as _GASG21
 from gasg21._estimators.kgasg21 import KGASG21 as _KGASG21
+from gasg21._estimators.union_blocks import fit_blocks
 from gasg21._support.optional import optional
 from gasg21._support.progress import PassCallback
 from gasg21.exceptions import DataQualityWarning, InvalidInputError
@@ -259,7 +260,7 @@ class KGASG21(_OnDask, _KGASG21, registered=False):
 
     def _fit(self, X: Any, mask: Any, began: float, callback: PassCallback | None) -> Any:
         engine = self._engine()
-        return self._fit_blocks(self._source(X, mask, engine), None, began, callback, engine)
+        return fit_blocks(self, self._source(X, mask, engine), None, began, callback, engine)
 
     transform = _lazy(_KGASG21.transform)
     complete = _lazy(_KGASG21.complete)
