@@ -58,7 +58,7 @@ struct UnionFound {
         timings(run.timings()),
         counters(stream->counters()) {}
 
-  /// Lets the stream begin anew elsewhere. The report remains that of the run before.
+  /// Lets the stream begin anew elsewhere. The report of the run before remains.
   void start_from(UnionRun<Stream>& run) {
     stream.emplace(run.stream());
     stream_rule.emplace(run.stream_rule());
