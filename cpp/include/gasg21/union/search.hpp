@@ -67,7 +67,7 @@ struct UnionFound {
 };
 
 /// Searches for subspaces of given dimensions. The view is lifted for affine subspaces, and then
-/// the dimensions are those of lifted samples.
+/// the dimensions are of lifted samples, too.
 template <class Stream>
 class UnionSearch {
  public:
