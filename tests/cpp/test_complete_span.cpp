@@ -1,6 +1,6 @@
 // union/complete_span.hpp: a robust fit of many dimensions to complete samples.
 #include <gasg21/union/complete_span.hpp>
-#include <gasg21/union/one_subspace.hpp>
+#include <gasg21/union/fit_one_subspace.hpp>
 
 #include "union_support.hpp"
 

@@ -1,5 +1,6 @@
 // union/one_subspace.hpp: a robust fit of one subspace or flat to dense samples.
 #include <gasg21/geometry/products.hpp>
+#include <gasg21/union/fit_one_subspace.hpp>
 #include <gasg21/union/one_subspace.hpp>
 #include <vector>
 

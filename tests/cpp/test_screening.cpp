@@ -1,5 +1,7 @@
 // union/screening.hpp: samples outside the span of all clusters, and samples without neighbours.
 #include <algorithm>
+#include <gasg21/union/fit_screening.hpp>
+#include <gasg21/union/neighbours.hpp>
 #include <gasg21/union/screening.hpp>
 #include <vector>
 

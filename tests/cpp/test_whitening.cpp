@@ -1,5 +1,6 @@
 // union/whitening.hpp: principal coordinates in which no direction dominates.
 #include <cmath>
+#include <gasg21/union/fit_screening.hpp>
 #include <gasg21/union/whitening.hpp>
 #include <vector>
 

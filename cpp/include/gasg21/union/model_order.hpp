@@ -20,9 +20,9 @@
 #include "gasg21/support/config.hpp"
 #include "gasg21/support/parallel.hpp"
 #include "gasg21/union/consensus.hpp"
+#include "gasg21/union/fit_screening.hpp"
 #include "gasg21/union/principal_coordinates.hpp"
 #include "gasg21/union/representations.hpp"
-#include "gasg21/union/screening.hpp"
 
 namespace gasg21 {
 
@@ -105,8 +105,9 @@ inline double left_over(const arma::mat& X, const arma::uvec& labels,
 /// clusters inside one subspace of d dimensions.
 class Questions {
  public:
-  Questions(const arma::mat& X, uword d, std::uint64_t seed, const Parallel& parallel)
-      : X_(X), d_(d), seed_(seed), parallel_(parallel) {}
+  Questions(const arma::mat& X, uword d, std::uint64_t seed, const ConsensusConstants& constants,
+            const Parallel& parallel)
+      : X_(X), d_(d), seed_(seed), constants_(constants), parallel_(parallel) {}
 
   /// Asks about no number if there are no clusters in the subspace.
   void ask(Selection& selection) {
@@ -132,7 +133,8 @@ class Questions {
     const arma::mat complete =
         inside(X_, fit_screening(X_, dimensions, seed_, parallel_), parallel_);
     if (complete.n_cols < samples_per_dimension * d_ * K) return false;
-    const auto consensus = find_consensus(rotated(complete), dimensions, seed_, parallel_);
+    const auto consensus =
+        find_consensus(rotated(complete), dimensions, seed_, parallel_, constants_);
     if (!consensus) return false;
     const double now = left_over(complete, consensus->labels, dimensions, parallel_);
     selection.agreement[K] = consensus->agreement;
@@ -146,6 +148,7 @@ class Questions {
   const arma::mat& X_;
   uword d_;
   std::uint64_t seed_;
+  const ConsensusConstants& constants_;
   const Parallel& parallel_;
   double before_ = 0;  // left over by one cluster fewer
 };
@@ -208,14 +211,15 @@ std::vector<double> drop_ratios(const Data& data, uword d, std::uint64_t seed,
 /// Chooses the number of clusters of a given dimension.
 template <class T, class Data>
 Selection choose_n_clusters(const Data& data, uword d, std::uint64_t seed,
-                            const Parallel& parallel = Parallel()) {
+                            const Parallel& parallel = Parallel(),
+                            const ConsensusConstants& constants = {}) {
   Selection chosen;
   const std::vector<double> ratios = drop_ratios<T>(data, d, seed, parallel);
   chosen.n_clusters = 1 + uword(std::max_element(ratios.begin(), ratios.end()) - ratios.begin());
   if (chosen.n_clusters == 1) {  // one subspace holds nearly all samples: are there clusters in it?
     const auto columns = random_columns(data.n_cols, detail::examined_for_order, seed);
     const arma::mat X = dense_samples(data, columns);
-    detail::Questions(X, d, seed, parallel).ask(chosen);
+    detail::Questions(X, d, seed, constants, parallel).ask(chosen);
     if (const auto number = detail::number_by_agreement(chosen)) {
       chosen.n_clusters = *number;
       chosen.rule = SelectionRule::agreement;
@@ -229,7 +233,8 @@ Selection choose_n_clusters(const Data& data, uword d, std::uint64_t seed,
 /// Chooses the dimension, one for all clusters, and the number of clusters unless it is given.
 template <class T, class Data>
 Selection choose_order(const Data& data, std::optional<uword> n_clusters, std::uint64_t seed,
-                       const Parallel& parallel = Parallel()) {
+                       const Parallel& parallel = Parallel(),
+                       const ConsensusConstants& constants = {}) {
   std::map<uword, std::vector<double>> ratios;
   std::map<uword, double> at_number;  // the given one, or the best
   for (uword d = 1; d <= std::min(detail::most_dimensions, data.n_rows - 1); ++d) {
@@ -244,7 +249,7 @@ Selection choose_order(const Data& data, std::optional<uword> n_clusters, std::u
     chosen.n_components = std::vector<uword>(*n_clusters, d);
     chosen.rule = SelectionRule::given;
   } else {
-    chosen = choose_n_clusters<T>(data, d, seed, parallel);
+    chosen = choose_n_clusters<T>(data, d, seed, parallel, constants);
   }
   chosen.drop_ratios = std::move(ratios);
   return chosen;

@@ -17,8 +17,8 @@
 #include "gasg21/support/error.hpp"
 #include "gasg21/support/parallel.hpp"
 #include "gasg21/support/shared_stop.hpp"
+#include "gasg21/union/fit_one_subspace.hpp"
 #include "gasg21/union/near_subspaces.hpp"
-#include "gasg21/union/one_subspace.hpp"
 #include "gasg21/union/principal_coordinates.hpp"
 #include "gasg21/union/representations.hpp"
 

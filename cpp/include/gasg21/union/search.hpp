@@ -17,6 +17,7 @@
 #include "gasg21/support/parallel.hpp"
 #include "gasg21/union/cluster_dimensions.hpp"
 #include "gasg21/union/ensemble.hpp"
+#include "gasg21/union/fit_screening.hpp"
 #include "gasg21/union/number_doubts.hpp"
 #include "gasg21/union/one_run.hpp"
 #include "gasg21/union/options.hpp"

@@ -15,15 +15,16 @@
 #include "gasg21/support/config.hpp"
 #include "gasg21/support/parallel.hpp"
 #include "gasg21/union/consensus.hpp"
+#include "gasg21/union/fit_screening.hpp"
 #include "gasg21/union/matching.hpp"
 #include "gasg21/union/near_subspaces.hpp"
+#include "gasg21/union/neighbours.hpp"
 #include "gasg21/union/options.hpp"
 #include "gasg21/union/participants.hpp"
 #include "gasg21/union/principal_coordinates.hpp"
 #include "gasg21/union/quick_labels.hpp"
 #include "gasg21/union/refit.hpp"
 #include "gasg21/union/representations.hpp"
-#include "gasg21/union/screening.hpp"
 #include "gasg21/union/whitening.hpp"
 
 namespace gasg21 {

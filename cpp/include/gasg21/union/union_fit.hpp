@@ -50,7 +50,11 @@ class UnionFit {
   void run(const Bases& given, Observer& observer) {
     begin(observer);
     found_ = search_.find(given, observer);
-    if (order_.chooses_dimensions() && !is_interrupted()) choose_dimensions(given, observer);
+    if (order_.chooses_dimensions() && !is_interrupted()) try {
+        choose_dimensions(given, observer);
+      } catch (const Stopped&) {  // the first search stands
+        found_.status = Status::interrupted;
+      }
     finish(observer);
   }
 
@@ -98,12 +102,12 @@ class UnionFit {
   std::vector<uword> chosen_dimensions(Observer& observer) {
     const Parallel threads = parallel(observer);
     if (!order_.chooses_dimensions()) {
-      selection_ =
-          choose_n_clusters<T>(view_, order_.dimensions[0] + more(), options_.seed, threads);
+      selection_ = choose_n_clusters<T>(view_, order_.dimensions[0] + more(), options_.seed,
+                                        threads, options_.consensus);
     } else {
       std::optional<uword> count;
       if (!order_.chooses_clusters()) count = order_.n_clusters;
-      selection_ = choose_order<T>(view_, count, options_.seed, threads);
+      selection_ = choose_order<T>(view_, count, options_.seed, threads, options_.consensus);
     }
     for (uword& d : selection_->n_components) d = std::max<uword>(d, more() + 1) - more();
     return selection_->n_components;
@@ -120,10 +124,12 @@ class UnionFit {
     std::vector<uword> own = search_.found_dimensions(found_, observer);
     for (uword& d : own) d = std::max<uword>(d, more() + 1);
     if (own == search_.dimensions()) return;
-    search_.set_dimensions(own);
+    Search again = search_;
+    again.set_dimensions(own);
+    found_ = again.find(given, observer);
+    search_ = std::move(again);
     for (uword& d : own) d -= more();
     selection_->n_components = std::move(own);
-    found_ = search_.find(given, observer);
   }
 
   void make_model() {

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -14,7 +12,6 @@
 #include "gasg21/geometry/large_products.hpp"
 #include "gasg21/support/config.hpp"
 #include "gasg21/support/error.hpp"
-#include "gasg21/support/median.hpp"
 #include "gasg21/support/parallel.hpp"
 #include "gasg21/union/principal_coordinates.hpp"
 #include "gasg21/union/screening.hpp"
@@ -62,18 +59,6 @@ struct Whitening {
   }
 };
 
-/// Whether enough entries are observed to tell where a sample lies in the span of all clusters:
-/// half of the samples have at least 1.5 sum d_k. With fewer, the coordinates of a whitened sample
-/// are guesses.
-inline bool may_whiten(const arma::mat& X, const std::vector<uword>& dimensions) {
-  if (!X.has_nan()) return true;
-  std::vector<double> counts;
-  for (uword j = 0; j < X.n_cols; ++j)
-    counts.push_back(
-        double(detail::count_observed<double>(DenseSample<double>{X.colptr(j)}, X.n_rows)));
-  return median(std::move(counts)) >= 1.5 * double(total_of(dimensions));
-}
-
 /// For complete samples with these principal coordinates.
 inline Whitening whitening_of(const arma::mat& X, const PrincipalCoordinates& principal,
                               const std::vector<uword>& dimensions,
@@ -87,22 +72,6 @@ inline Whitening whitening_of(const arma::mat& X, const PrincipalCoordinates& pr
   arma::mat directions = large_product(X, arma::mat(V.t()), parallel);
   require(orthonormalize(directions), "the principal directions are not independent");
   return {std::move(directions), principal.singular_values().head(r), std::move(screening)};
-}
-
-/// Fits a screening, and the whitening to the inliers of the samples; NaN = missing.
-inline Whitening fit_whitening(const arma::mat& X, const std::vector<uword>& dimensions,
-                               std::uint64_t seed, const Parallel& parallel = Parallel()) {
-  const Screening screening = fit_screening(X, dimensions, seed, parallel);
-  const std::vector<bool> kept = screening.keeps(X, parallel);
-  const bool enough = uword(std::count(kept.begin(), kept.end(), true)) > total_of(dimensions);
-  const arma::mat completed = screening.complete(X, parallel);
-  std::vector<uword> good;
-  for (uword j = 0; j < X.n_cols; ++j)
-    if ((kept[j] || !enough) && completed.col(j).is_finite()) good.push_back(j);
-  require(!good.empty(), "whiten=True needs samples whose missing entries can be filled in");
-  const arma::mat X_good = completed.cols(arma::conv_to<arma::uvec>::from(good));
-  return whitening_of(X_good, PrincipalCoordinates(X_good, dimensions, 0, parallel), dimensions,
-                      screening, parallel);
 }
 
 }  // namespace gasg21
