@@ -10,27 +10,13 @@
 #include <numeric>
 #include <string>
 
+#include "folder.hpp"
 #include "support.hpp"
 
 using namespace gasg21;
+using support::Folder;
 
 namespace {
-
-/// A folder of its own, removed at the end.
-struct Folder {
-  std::filesystem::path path;
-  Folder() {
-    static int count = 0;
-    path = std::filesystem::temp_directory_path() /
-           ("gasg21-model-file-" + std::to_string(std::uintptr_t(this)) + "-" +
-            std::to_string(count++));
-    std::filesystem::create_directory(path);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { std::filesystem::remove_all(path); }
-  std::filesystem::path operator/(const char* name) const { return path / name; }
-};
 
 /// Some vectors; a share of their entries is missing.
 arma::mat vectors(uword n, uword m, double missing, std::uint64_t seed) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "union_samples.hpp"
 #include "union_support.hpp"
 
 using gasg21::choose_n_clusters;
@@ -22,23 +23,6 @@ namespace {
 
 uword at_largest(const std::vector<double>& ratios) {
   return 1 + uword(std::max_element(ratios.begin(), ratios.end()) - ratios.begin());
-}
-
-/// Clusters that share a strong common direction, as motions and images do: one subspace explains
-/// nearly all.
-arma::mat close_subspaces(uword K) {
-  constexpr uword n = 40, per = 60, outliers = 40;
-  Random random(3);
-  const arma::mat common = 20 * gasg21::random_basis<double>(n, 1, random);
-  arma::mat X;
-  for (uword k = 0; k < K; ++k) {
-    arma::mat own =
-        gasg21::random_basis<double>(n, 2, random) * support::gaussian<double>(2, per, random);
-    for (uword j = 0; j < per; ++j) own.col(j) += (1 + random.uniform()) * common;
-    X = arma::join_rows(X, own + 0.01 * support::gaussian<double>(n, per, random));
-  }
-  const double size = std::sqrt(arma::accu(arma::square(X)) / double(X.n_elem));
-  return arma::join_rows(X, size * support::gaussian<double>(n, outliers, random));
 }
 
 }  // namespace
@@ -70,7 +54,7 @@ TEST_CASE("number and dimension are found together, or the dimension for a given
 
 TEST_CASE("clusters inside one subspace are found by the agreement of representations") {
   for (const uword K : {2, 3}) {
-    const arma::mat X = close_subspaces(K);
+    const arma::mat X = support::close_subspaces(K).X;
     const Selection chosen = choose_n_clusters<double>(DenseView<double>(X), 3, 0);
     CHECK(at_largest(chosen.drop_ratios.at(3)) == 1);
     CHECK(chosen.rule == SelectionRule::agreement);

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <gasg21/model_file.hpp>
 #include <gasg21/recover.hpp>
 #include <gasg21/recover_union.hpp>
 #include <vector>
 
+#include "folder.hpp"
 #include "sparse_support.hpp"
 #include "union_support.hpp"
 
@@ -23,6 +25,7 @@ using gasg21::Stage;
 using gasg21::Status;
 using gasg21::StepReport;
 using gasg21::UnionOptions;
+using gasg21::UnionOrder;
 using gasg21::UnionRecovery;
 using gasg21::UnionRun;
 using gasg21::Unobserved;
@@ -147,7 +150,7 @@ TEST_CASE("subspaces of different dimensions are recovered, each with its own") 
     const Union<double> problem(40, dimensions, 100, 60, 0.2, 0, seed);
     Unobserved nobody;
     const auto found =
-        recover_union<double>(DenseView<double>(problem.X), dimensions, UnionOptions{}, nobody);
+        recover_union<double>(DenseView<double>(problem.X), UnionOrder{3, dimensions}, UnionOptions{}, nobody);
     CHECK(found.status == Status::converged);
     check_usable(found.bases, dimensions);
     for (uword k = 0; k < 3; ++k) CHECK(largest_angle(found.bases[k], problem.truth[k]) <= 1e-6);
@@ -302,7 +305,7 @@ TEST_CASE("a fit that needs more rounds than allowed says so") {
   options.tol = 1e-14;
   Unobserved nobody;
   const auto found =
-      recover_union<double>(DenseView<double>(problem.X), same(3, 2), options, nobody);
+      recover_union<double>(DenseView<double>(problem.X), UnionOrder{3, {2}}, options, nobody);
   CHECK(found.status == Status::max_passes);
 }
 
@@ -324,7 +327,7 @@ TEST_CASE("dense and any view of the same data give the same bits") {
   Unobserved nobody;
   for (const AnyView<double>& view :
        {AnyView<double>(DenseView<double>(problem.X)), AnyView<double>(sparse.view())})
-    check_same(recover_union<double>(view, same(3, 2), UnionOptions{}, nobody), expected);
+    check_same(recover_union<double>(view, UnionOrder{3, {2}}, UnionOptions{}, nobody), expected);
 }
 
 TEST_CASE("a stop before there are subspaces throws Stopped") {
@@ -332,7 +335,7 @@ TEST_CASE("a stop before there are subspaces throws Stopped") {
   StopAfter observer;
   observer.polls = 1;
   CHECK_THROWS_AS(
-      recover_union<double>(DenseView<double>(problem.X), same(3, 2), UnionOptions{}, observer),
+      recover_union<double>(DenseView<double>(problem.X), UnionOrder{3, {2}}, UnionOptions{}, observer),
       gasg21::Stopped);
   Fit fit = recoverer(same(3, 2));
   CHECK_THROWS_AS(fit.run(DenseView<double>(problem.X), {}, observer), gasg21::Stopped);
@@ -344,7 +347,7 @@ TEST_CASE("a stop after there are subspaces leaves a usable result") {
   const DenseView<double> data(problem.X);
   const auto whole = recover_union(problem.X, 3, 2);
   const auto check = [&](StopAfter observer, uword passes) {
-    const auto found = recover_union<double>(data, same(3, 2), UnionOptions{}, observer);
+    const auto found = recover_union<double>(data, UnionOrder{3, {2}}, UnionOptions{}, observer);
     CHECK(found.status == Status::interrupted);
     CHECK_FALSE(found.converged());
     CHECK(found.history.size() == passes);
@@ -412,10 +415,50 @@ TEST_CASE("the first step of an adaptive rule is half the median distance of the
   CHECK(fit.stream().tracker(0).rule().options().max_level == 32);  // the rule of a stream
 }
 
+TEST_CASE_TEMPLATE("the model answers for new samples", T, double, float) {
+  Union<T> problem(40, same(3, 2), 80, 80, 0.3, 0, 21);
+  const auto found = recover_union(problem.X, 3, 2);
+  const DenseView<T> data(problem.X);
+  CHECK(same_bits<uword>(found.model.labels(data), found.labels));  // the samples of the fit
+  CHECK(same_bits<T>(found.model.assign(data).residuals, found.residuals));
+  const double tolerance = sizeof(T) == 8 ? 1e-6 : 1e-3;
+  for (uword k = 0; k < 3; ++k) {
+    CHECK(same_bits(found.model.subspace(k).directions, found.bases[k]));
+    const uword own = found.labels[arma::uvec(arma::find(problem.labels == k))[0]];
+    const arma::Mat<T> X = problem.truth[k] * gaussian<T>(2, 20, problem.random);
+    CHECK(arma::all(found.model.labels(DenseView<T>(X)) == own));
+    arma::Mat<T> gaps = X;
+    gaps.rows(0, 9).fill(quiet_nan<T>);
+    CHECK(support::distance(found.model.complete(gaps), X) < tolerance);
+  }
+}
+
+TEST_CASE_TEMPLATE("a saved model and its stream are read again", T, double, float) {
+  Union<T> problem(40, same(3, 2), 80, 80, 0.2, T(0.01), 22);
+  UnionOptions options;
+  options.reject_outliers = true;
+  auto found = recover_union(problem.X, 3, 2, options);
+  const support::Folder folder;
+  save(found.model, found.stream, folder / "model.gasg21");
+  const auto model = gasg21::load_union<T>(folder / "model.gasg21");
+  auto stream = gasg21::load_k_subspaces<T>(folder / "model.gasg21");
+  const Union<T> later(40, same(3, 2), 80, 80, 0.2, T(0.01), 22);
+  const DenseView<T> data(later.X);
+  const auto assigned = found.model.assign(data), again = model.assign(data);
+  CHECK(same_bits<uword>(assigned.labels, again.labels));
+  CHECK(same_bits<T>(assigned.residuals, again.residuals));
+  CHECK(same_bits<uword>(found.model.reject(data, assigned), model.reject(data, again)));
+  CHECK(same_bits<uword>(model.reject(data, again), found.labels));
+  for (uword j = 0; j < 50; ++j) {
+    found.stream.update(arma::Col<T>(later.X.col(j)));
+    stream.update(arma::Col<T>(later.X.col(j)));
+  }
+  for (uword k = 0; k < 3; ++k) CHECK(same_bits(stream.basis(k), found.stream.basis(k)));
+}
+
 TEST_CASE("too few samples or no subspaces are refused") {
   const Union<double> problem = planes(20);
-  CHECK(support::contains(support::complaint([&] { recover_union(problem.X, 0, 2); }),
-                          "at least one subspace"));
+  CHECK(support::contains(support::complaint([] { recoverer({}); }), "at least one subspace"));
   arma::mat X = problem.X.head_cols(4);
   X.col(1).zeros();
   CHECK(support::contains(support::complaint([&] { recover_union(X, 4, 2); }),

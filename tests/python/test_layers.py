@@ -98,9 +98,6 @@ TESTED_ELSEWHERE = {
     "union/neighbours": ("test_screening", "the second way to leave samples out"),
     "union/one_run": ("test_recover_union", "the run that recover_union begins with"),
     "union/options": ("test_recover_union", "structs: how a fit of a union is to go"),
-    "union/search": ("test_recover_union", "the search that recover_union runs"),
-    "union/working_samples": ("test_recover_union", "the samples that the search looks at"),
-    "union/union_fit": ("test_recover_union", "the class that recover_union runs"),
     "union/own_subspaces": ("test_union", "what the union asks of single subspaces"),
     "union/union_coordinates": ("test_union", "the lift and the whitening of the union, together"),
 }
