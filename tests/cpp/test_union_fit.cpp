@@ -87,7 +87,7 @@ TEST_CASE("subspaces that are clear at sight are those of one run") {
 }
 
 TEST_CASE("a run that other representations agree with stands") {
-  const auto made = support::close_subspaces(3, 2);
+  const auto made = support::close_subspaces(3, 1.5);
   UnionOptions one_run;
   one_run.start = UnionStart::density;
   const auto found = recover_union(made.X, 3, 3);
