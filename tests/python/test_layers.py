@@ -29,8 +29,6 @@ CPP_LAYERS = [
     {"step_size", "loss", "metric", "tracker", "k_subspaces"},
     {"recovery"},
     {"union"},
-    {"recovery"},
-    {"union"},
     {"saving"},
     {"model_file"},
     {"recover", "recover_union"},
