@@ -149,8 +149,8 @@ TEST_CASE("subspaces of different dimensions are recovered, each with its own") 
     CAPTURE(seed);
     const Union<double> problem(40, dimensions, 100, 60, 0.2, 0, seed);
     Unobserved nobody;
-    const auto found =
-        recover_union<double>(DenseView<double>(problem.X), UnionOrder{3, dimensions}, UnionOptions{}, nobody);
+    const auto found = recover_union<double>(DenseView<double>(problem.X),
+                                             UnionOrder{3, dimensions}, UnionOptions{}, nobody);
     CHECK(found.status == Status::converged);
     check_usable(found.bases, dimensions);
     for (uword k = 0; k < 3; ++k) CHECK(largest_angle(found.bases[k], problem.truth[k]) <= 1e-6);
@@ -334,9 +334,9 @@ TEST_CASE("a stop before there are subspaces throws Stopped") {
   const Union<double> problem = planes(16);
   StopAfter observer;
   observer.polls = 1;
-  CHECK_THROWS_AS(
-      recover_union<double>(DenseView<double>(problem.X), UnionOrder{3, {2}}, UnionOptions{}, observer),
-      gasg21::Stopped);
+  CHECK_THROWS_AS(recover_union<double>(DenseView<double>(problem.X), UnionOrder{3, {2}},
+                                        UnionOptions{}, observer),
+                  gasg21::Stopped);
   Fit fit = recoverer(same(3, 2));
   CHECK_THROWS_AS(fit.run(DenseView<double>(problem.X), {}, observer), gasg21::Stopped);
   CHECK(fit.bases().empty());

@@ -44,8 +44,8 @@ SecondOpinion about_close_subspaces(const support::UnionSamples& made,
 /// A label for each sample from the subspaces of a consensus; K for those that took no part.
 arma::uvec labels_of(const gasg21::ConsensusStart& start, const std::vector<uword>& left_out,
                      uword m) {
-  const auto assigned = gasg21::assign(gasg21::SubspaceBank<double>(start.bases),
-                                       DenseView<double>(start.points));
+  const auto assigned =
+      gasg21::assign(gasg21::SubspaceBank<double>(start.bases), DenseView<double>(start.points));
   arma::uvec labels(m, arma::fill::value(start.bases.size()));
   uword at = 0;
   for (uword j = 0; j < m; ++j)

@@ -112,8 +112,8 @@ TEST_CASE_TEMPLATE("a consensus finds close subspaces among outliers", T, double
   for (uword k = 0; k < 3; ++k) {
     double nearest = 10;
     for (const auto& U : made.bases)
-      nearest = std::min(nearest, double(largest_angle(arma::conv_to<arma::Mat<T>>::from(U),
-                                                       found.bases[k])));
+      nearest = std::min(
+          nearest, double(largest_angle(arma::conv_to<arma::Mat<T>>::from(U), found.bases[k])));
     CHECK(nearest < 0.02);
   }
   // One run does not find them.
