@@ -68,6 +68,16 @@ struct StopAtStage : Unobserved {
   bool poll() { return stopped; }
 };
 
+/// Counts polls, and stops for good at one of them; 0 = never.
+struct StopAtPoll : Unobserved {
+  int last, polls = 0;
+  bool has_passed = false;
+
+  explicit StopAtPoll(int poll_number) : last(poll_number) {}
+  void pass(const gasg21::PassRecord& /*record*/) { has_passed = true; }
+  bool poll() { return ++polls >= last && last > 0; }
+};
+
 }  // namespace
 
 TEST_CASE("subspaces that are clear at sight are those of one run") {
@@ -149,6 +159,32 @@ TEST_CASE("a stop during the consensus leaves the run") {
   const auto run = recover_union(made.X, 3, 3, options);
   for (uword k = 0; k < 3; ++k) CHECK(same_bits(found.bases[k], run.bases[k]));
   CHECK(same_bits<uword>(found.labels, run.labels));
+}
+
+TEST_CASE("a stop at any time leaves a usable result once there is a stream") {
+  constexpr int tried = 12;
+  const auto made = support::close_subspaces(2);
+  const AnyView<double> data{DenseView<double>(made.X)};
+  StopAtPoll whole(0);
+  CHECK(recover_union<double>(data, {2, {3}}, UnionOptions{}, whole).converged());
+  REQUIRE(whole.polls > tried);
+  int thrown = 0;
+  for (int i = 1; i <= tried; ++i) {
+    CAPTURE(i);
+    // Nothing is left to stop in the last poll.
+    StopAtPoll observer(i * whole.polls / (tried + 1));
+    try {
+      const auto found = recover_union<double>(data, {2, {3}}, UnionOptions{}, observer);
+      CHECK(found.status == Status::interrupted);
+      CHECK(found.labels.max() < 2);
+      CHECK(found.residuals.is_finite());
+      for (const auto& U : found.bases) CHECK(gasg21::orthonormality_error(U) < 1e-12);
+    } catch (const gasg21::Stopped&) {
+      CHECK_FALSE(observer.has_passed);
+      ++thrown;
+    }
+  }
+  CHECK(thrown < tried);
 }
 
 TEST_CASE("with center each flat is found, and a point of it") {
