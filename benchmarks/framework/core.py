@@ -15,9 +15,9 @@ from unittest import mock
 import numpy as np
 
 from gasg21 import _core, baselines
-from gasg21._algorithms import consensus
 from gasg21._algorithms.block_fit import Blocks
 from gasg21._data.parameters import core_metric, core_rule, n_threads
+from gasg21._estimators import union_fit
 from gasg21._support.engines import Task, ThreadEngine
 from gasg21.baselines import _outlier_pursuit, _reaper
 
@@ -58,14 +58,18 @@ BATCH_ITERATES: dict[type, tuple[Any, str, Callable[[Any], Any]]] = {
 }
 
 
-def consensus_constants() -> consensus.Constants:
-    """Return what decides in the consensus of a union."""
-    return consensus.CONSTANTS
+def consensus_constants() -> dict[str, Any]:
+    """Return the constants that decide in the consensus of a union, by name."""
+    constants = _core.ConsensusConstants()
+    return {name: getattr(constants, name) for name in dir(constants) if not name.startswith("_")}
 
 
-def changed_consensus(constants: consensus.Constants) -> AbstractContextManager[Any]:
-    """Return a context in which other constants decide."""
-    return mock.patch.object(consensus, "CONSTANTS", constants)
+def changed_consensus(**values: Any) -> AbstractContextManager[Any]:
+    """Return a context in which some of the constants have other values."""
+    constants = _core.ConsensusConstants()
+    for name, value in values.items():
+        setattr(constants, name, value)
+    return mock.patch.object(union_fit, "_CONSENSUS", constants)
 
 
 class Pass(NamedTuple):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import resource
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -271,16 +269,14 @@ def robustness(run: Run) -> None:
     }
     base = {name: mean_error(cases, range(1)) for name, cases in sets.items()}
     print("\nerrors with each constant halved and doubled: " + ", ".join(f"{n} {e:.2f}" for n, e in base.items()))
-    usual = core.consensus_constants()
-    for field in dataclasses.fields(usual):
+    for constant, value in core.consensus_constants().items():
         for factor in (0.5, 2.0):
-            value = getattr(usual, field.name)
-            changed = tuple(factor * v for v in value) if isinstance(value, tuple) else type(value)(factor * value)
-            if field.name == "n_narrow":
+            changed = [factor * v for v in value] if isinstance(value, list) else type(value)(factor * value)
+            if constant == "n_narrow":
                 changed = min(changed, 1.0)
-            with core.changed_consensus(dataclasses.replace(usual, **{field.name: changed})):
+            with core.changed_consensus(**{constant: changed}):
                 errors = {name: mean_error(cases, range(1)) for name, cases in sets.items()}
-            run.goals.value(f"{field.name} x {factor:g}: " + ", ".join(f"{n} {e:.2f}" for n, e in errors.items()))
+            run.goals.value(f"{constant} x {factor:g}: " + ", ".join(f"{n} {e:.2f}" for n, e in errors.items()))
 
 
 def exact(run: Run) -> None:

@@ -1,17 +1,16 @@
 """KGASG21: oracle, recovery, what it does with odd data, and what it refuses."""
 
 import pickle
+import signal
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import worst_angle
-from gasg21._algorithms.clusters import UnionPlan
 
 import reference
 from gasg21 import GASG21, KGASG21, _core
-from gasg21._data.parameters import null_residual
-from gasg21._data.samples import check_samples
+from gasg21._data.parameters import core_metric, core_rule, first_step_is_free, null_residual
 from gasg21.datasets import make_union_of_subspaces
 from gasg21.exceptions import ConvergenceWarning, InvalidInputError
 from gasg21.metrics import clustering_error, subspace_angle
@@ -131,11 +130,16 @@ def wrong_bases():
 
 
 def test_the_first_step_does_not_wreck_a_good_start(union):
-    samples = check_samples(KGASG21(), union.data, reset=True)
     for init, step_size in ((union.bases, "adaptive"), (wrong_bases(), "adaptive"), (union.bases, AdaptiveStep(0.3))):
         bases = [np.ascontiguousarray(basis) for basis in init]
-        plan = UnionPlan((2,) * 4, bases, 12, 0, True, True, step_size, 20, 1e-6, 0, 1)
-        (eta,) = {rule.eta for rule in plan.run(samples, goal="start_of_fit")["stream"].rules}
+        # No step is taken: a rule still has its first one.
+        options = _core.UnionOptions(first_step_from_data=first_step_is_free(step_size))
+        rules = {"rule": core_rule(step_size, scaling=True), "stream_rule": core_rule(step_size, scaling=True)}
+        samples = (union.data, None, 40, 4, [2])
+        found = _core.recover_union(
+            *samples, **rules, metric=core_metric(True), given=bases, options=options, goal="start"
+        )
+        (eta,) = {rule.eta for rule in found.stream.rules}
         typical = np.median(_core.assign(bases, union.data)[1])
         assert eta == pytest.approx(0.3 if step_size != "adaptive" else min(0.1, typical / 2), rel=1e-9)
     model = KGASG21(4, 2, init=union.bases, polish=False, max_passes=1, tol=0, random_state=0).fit(union.data)
@@ -291,18 +295,13 @@ def test_a_stream_keeps_its_clusters(union):
 
 
 @pytest.mark.parametrize(("n_clusters", "bound"), [(1, 0.8), (4, 0.05)])
-def test_an_interrupted_fit_keeps_what_it_reached(union, monkeypatch, n_clusters, bound):
-    real = _core.recover_union
-
-    def interrupted(*given, **named):
-        return {**real(*given, **named), "status": "interrupted", "interrupt": KeyboardInterrupt()}
-
-    monkeypatch.setattr(_core, "recover_union", interrupted)
+def test_ctrl_c_during_a_fit_keeps_what_it_reached(union, n_clusters, bound):
     model = KGASG21(n_clusters, 2, random_state=0)
     with pytest.raises(KeyboardInterrupt):
-        model.fit(union.data)
+        model.fit(union.data, callback=lambda record: signal.raise_signal(signal.SIGINT))
     assert model.status_ == "interrupted"
     assert not model.converged_
+    assert model.n_passes_ == 1
     assert [subspace.shape for subspace in model.subspaces_] == [(2, 40)] * n_clusters
     assert clustering_error(union.labels, model.labels_, outlier_label=-1) < bound
 
@@ -367,7 +366,8 @@ def test_whitened_float32_and_bad_rows():
     X = p.data.astype(np.float32)
     X[3, 4] = np.inf
     model = KGASG21(3, 2, whiten=True, on_bad="skip", random_state=0).fit(X)
-    assert {U.dtype for U in model.subspaces_} == {np.dtype(np.float64)}
+    assert {U.dtype for U in model.subspaces_} == {np.dtype(np.float32)}
+    assert worst_angle(model.subspaces_, p.bases) < 1e-4
     assert model.labels_[3] == -1
     good = np.arange(200) != 3
     assert clustering_error(p.labels[good], model.labels_[good]) == 0
@@ -448,10 +448,10 @@ def test_bad_parameters_are_named_and_change_nothing(union, fitted, parameters, 
     assert {name: pickle.dumps(value) for name, value in vars(model).items() if name.endswith("_")} == before
 
 
-def test_an_ensemble_joins_some_of_many_samples(monkeypatch, union):
-    monkeypatch.setattr("gasg21._algorithms.ensemble._JOINED", 150)
-    model = KGASG21(4, 2, n_ensemble=4, random_state=0).fit(union.data)
-    assert clustering_error(union.labels, model.labels_, outlier_label=-1) == 0
+def test_an_ensemble_joins_some_of_many_samples():
+    p = make_union_of_subspaces(6000, 20, 2, 4, outlier_fraction=0.1, noise=0.005, random_state=1)  # it joins 5000
+    model = KGASG21(4, 2, n_ensemble=3, random_state=0).fit(p.data)
+    assert clustering_error(p.labels, model.labels_, outlier_label=-1) == 0
 
 
 def test_data_without_usable_samples_is_refused():

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from gasg21._algorithms.spectral import embed, spectral_labels
 from scipy.linalg import eigh
 from scipy.optimize import linprog
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gasg21.baselines import LBF, LRR, SSC, SSCOMP
+from gasg21.baselines._spectral import embed, k_means, spectral_labels
 from gasg21.datasets import make_union_of_subspaces
 from gasg21.exceptions import ConvergenceWarning, InvalidInputError
 from gasg21.metrics import clustering_error, subspace_angle

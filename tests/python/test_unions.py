@@ -1,21 +1,15 @@
 """Unions of subspaces by default: screening, starts, consensus, numbers chosen by the data, doubts, flats."""
 
+import itertools
 import pickle
 
 import numpy as np
 import pytest
-from gasg21._algorithms.clusters import UnionPlan
-from gasg21._algorithms.consensus import agreement_of, find_consensus
-from gasg21._algorithms.principal import PrincipalCoordinates, principal_axes, rotated, shape_interaction, unit_rows
-from gasg21._algorithms.residual_split import split_residuals
-from gasg21._algorithms.screening import Screening, has_neighbours
-from gasg21._algorithms.spectral import Factored, embed, k_means, spectral_labels
-from gasg21._algorithms.union_lift import UnionLift
-from sklearn.cluster import KMeans
-from sklearn.metrics import adjusted_rand_score
+import scipy.sparse as sp
 
-from gasg21 import KGASG21
-from gasg21._data.samples import Samples
+from gasg21 import KGASG21, _core
+from gasg21._estimators import union_fit
+from gasg21._support.progress import Progress
 from gasg21.datasets import make_union_of_subspaces
 from gasg21.exceptions import ConvergenceWarning, InvalidInputError
 from gasg21.metrics import clustering_error, subspace_angle
@@ -37,139 +31,6 @@ def close_subspaces(seed, K=3, d=3, per=60, n=40, outliers=40):
     return np.vstack([X, away])[order], labels[order]
 
 
-# ---- parts, against plain NumPy
-
-
-def test_agreement_is_the_adjusted_rand_index(rng):
-    for _ in range(5):
-        a, b = rng.integers(0, 4, 100), rng.integers(0, 3, 100)
-        assert agreement_of(a, b) == pytest.approx(adjusted_rand_score(a, b))
-        assert agreement_of(a, a) == 1
-
-
-def test_shape_interaction_vanishes_between_independent_clusters():
-    p = make_union_of_subspaces(120, 30, 3, 3, random_state=0)
-    principal = PrincipalCoordinates.of(p.data, (3, 3, 3))
-    W = shape_interaction(principal.whitened(9, 0.0), 1.0)
-    other = p.labels[:, None] != p.labels
-    assert W[other].max() < 1e-8
-    assert W[~other].max() > 0.5
-
-
-@pytest.mark.parametrize(("m", "n"), [(450, 500), (600, 420)])
-def test_leading_principal_coordinates_of_large_data_are_those_of_a_full_decomposition(m, n, monkeypatch):
-    A = unit_rows(make_union_of_subspaces(m, n, 3, 4, noise=1e-3, random_state=0).data)
-    found = PrincipalCoordinates.of(A, (3,) * 4)
-    assert found.rank == 49  # the others are not looked for
-    monkeypatch.setattr("gasg21._algorithms.principal._GRAM_FROM", 10**9)
-    full = PrincipalCoordinates.of(A, (3,) * 4)
-    assert full.rank == min(m, n)
-    assert (found.n_wide, found.n_span) == (full.n_wide, full.n_span) == (48, 12)
-    np.testing.assert_allclose(found.s, full.s[:49], rtol=1e-9)
-    assert subspace_angle(found.U[:, :12].T, full.U[:, :12].T) < 1e-9
-    exact = make_union_of_subspaces(m, n, 3, 4, random_state=0).data  # of rank 12: squares would not show it
-    monkeypatch.undo()
-    assert PrincipalCoordinates.of(exact, (3,) * 4).rank == 12
-
-
-def test_principal_axes_are_right_singular_vectors(rng):
-    for shape in ((40, 10), (8, 30)):
-        A = rng.standard_normal(shape)
-        assert subspace_angle(principal_axes(A, 3), np.linalg.svd(A)[2][:3]) < 1e-7
-
-
-def test_fewer_coordinates_keep_all_products(rng):
-    X = rng.standard_normal((10, 50))
-    turned, basis = rotated(X)
-    np.testing.assert_allclose(turned @ turned.T, X @ X.T, atol=1e-10)
-    np.testing.assert_allclose(turned @ basis.T, X, atol=1e-10)
-
-
-def test_lanczos_finds_the_same_clusters(rng):
-    labels = np.repeat(np.arange(3), 150)
-    W = np.equal.outer(labels, labels) + 0.05 * rng.random((450, 450))
-    W = (W + W.T) / 2
-    for exact in (True, False):
-        assert clustering_error(labels, spectral_labels(W, 3, 0, exact=exact)) == 0
-
-
-@pytest.mark.parametrize("exact", [True, False])
-def test_a_factored_affinity_is_embedded_as_its_matrix(rng, exact):
-    labels = np.repeat(np.arange(3), 150)  # enough samples for Lanczos
-    factored = Factored(np.eye(3)[labels] + 0.1 * rng.random((450, 3)))
-    W = factored.factor @ factored.factor.T
-    np.fill_diagonal(W, 0)
-    np.testing.assert_allclose(factored.dense(), W)
-    np.testing.assert_allclose(factored.degrees(), W.sum(axis=1))
-    found, expected = embed(factored, 3, "unit_rows", exact=exact), embed(W, 3, "unit_rows")
-    np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-10 if exact else 2e-3)
-
-
-def test_a_sample_without_affinity_has_no_degree():
-    factored = Factored(np.vstack([np.eye(3)[np.repeat([0, 1], 300)], np.eye(3)[2]]))
-    assert factored.degrees()[-1] == 0
-    assert np.isfinite(embed(factored, 2, "unit_rows", exact=False)).all()
-
-
-@pytest.mark.parametrize("exponent", [1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0, 12.0, 16.0, 2.5])
-def test_shape_interaction_is_a_power_of_the_cosines(rng, exponent):
-    points = unit_rows(rng.standard_normal((20, 4)))
-    cosines = np.abs(points @ points.T)
-    np.fill_diagonal(cosines, 0)
-    np.testing.assert_allclose(shape_interaction(points, exponent), cosines**exponent, atol=1e-14)
-
-
-@pytest.mark.parametrize("n_clusters", [1, 2, 7, 20])
-def test_k_means_is_as_good_as_that_of_scikit_learn(rng, n_clusters):
-    points = rng.standard_normal((n_clusters, 4))[rng.integers(n_clusters, size=300)]
-    points += 0.1 * rng.standard_normal(points.shape)
-    labels = k_means(points, n_clusters, 0, 10)
-    means = np.stack([points[labels == k].mean(axis=0) for k in range(n_clusters)])
-    cost = np.sum((points - means[labels]) ** 2)
-    # The clusters are far apart, so that both find the same minimum.
-    assert cost == pytest.approx(KMeans(n_clusters, n_init=10, random_state=0).fit(points).inertia_, rel=1e-9)
-    distances = np.linalg.norm(points[:, None] - means, axis=2)
-    np.testing.assert_array_equal(labels, distances.argmin(axis=1))  # Lloyd's algorithm has come to its end
-
-
-def test_residuals_are_split_only_if_some_stand_apart(rng):
-    members = np.abs(rng.normal(10, 2, 200))
-    assert split_residuals(members).cut == np.inf
-    assert split_residuals(np.zeros(50)).cut == np.inf
-    both = np.r_[members, rng.normal(60, 10, 30)]
-    np.testing.assert_array_equal(split_residuals(both).is_above(both), np.arange(230) >= 200)
-    assert split_residuals(1e200 * both).cut == pytest.approx(1e200 * split_residuals(both).cut)
-
-
-def test_screening_keeps_all_inliers_and_hardly_an_outlier():
-    p = make_union_of_subspaces(400, 50, 3, 4, outlier_fraction=0.5, observed_fraction=0.8, noise=0.01, random_state=0)
-    screening = Screening.of(p.data, (3,) * 4, 0, 1)
-    kept = screening.keeps(p.data)
-    assert kept[p.labels >= 0].all()
-    assert kept[p.labels < 0].mean() < 0.01
-    complete = screening.complete(p.data)
-    assert not np.isnan(complete[p.labels >= 0]).any()
-
-
-def test_samples_far_from_their_neighbours_stand_out(rng):
-    p = make_union_of_subspaces(200, 60, 3, 2, noise=0.02, random_state=0)
-    X = np.vstack([p.data, 3 * rng.standard_normal((20, 60))])
-    close = has_neighbours(X, (3, 3))
-    assert close[:200].mean() > 0.99
-    assert not close[200:].any()
-
-
-def test_the_representations_join_in_the_true_clusters():
-    X, labels = close_subspaces(0, outliers=0)
-    plan = UnionPlan((3,) * 3, "farthest", 0, 8, True, True, "adaptive", 20, 1e-6, 0, 1)
-    consensus = find_consensus(X, plan)
-    assert clustering_error(labels, consensus.labels) < 0.03
-    assert len(consensus.representations) == len(consensus.weights) == 8
-    assert consensus.weights.max() == 1
-    assert 0.9 < consensus.agreement <= 1
-    np.testing.assert_allclose(consensus.affinity.dense(), consensus.affinity.dense().T)
-
-
 # ---- the default
 
 
@@ -183,25 +44,174 @@ def test_close_subspaces_among_outliers_are_found(seed):
     assert clustering_error(labels, model.labels_, outlier_label=-1) < 0.03
     assert (model.labels_[labels == -1] == -1).all()
     assert model.whitened_
-    assert model.agreement_ > 0.9
+    assert 0.9 < model.agreement_ <= 1
     np.testing.assert_array_equal(model.predict(X), model.labels_)
 
 
-def test_agreement_is_at_most_one():
-    p = make_union_of_subspaces(600, 40, 3, 4, outlier_fraction=0.25, noise=0.01, observed_fraction=0.9, random_state=3)
-    model = KGASG21(4, 3, center=True, random_state=0).fit(p.data[:450])
-    assert model.whitened_  # a consensus, whose representations say the same
-    assert 0.99 < model.agreement_ <= 1
+@pytest.mark.parametrize("share", [0.1, 0.3])
+def test_gaussian_outliers_do_not_spoil_a_consensus(share):
+    X, labels = close_subspaces(0, outliers=round(180 * share / (1 - share)))
+    model = KGASG21(3, 3, random_state=0).fit(X)
+    assert model.whitened_
+    assert clustering_error(labels, model.labels_, outlier_label=-1) < 0.02
 
 
-def test_one_run_stands_where_others_agree():
+def test_a_clear_run_asks_no_other_representation():
     p = make_union_of_subspaces(300, 40, 2, 4, outlier_fraction=0.3, noise=0.01, random_state=3)
-    model = KGASG21(4, 2, random_state=0).fit(p.data)
-    one = KGASG21(4, 2, init="density", random_state=0).fit(p.data)
+    check_that_the_run_stands(p.data, p.labels, 4, 2, agreement=None)
+
+
+def test_a_run_stands_where_others_agree():
+    X, labels = many_near_subspaces(0.1)
+    check_that_the_run_stands(X, labels, 20, 3, agreement=0.97)
+
+
+def check_that_the_run_stands(X, labels, K, d, agreement):
+    model = KGASG21(K, d, random_state=0).fit(X)
     assert not model.whitened_
-    assert model.agreement_ > 0.97
+    assert model.agreement_ is agreement or model.agreement_ >= agreement
+    assert clustering_error(labels, model.labels_, outlier_label=-1) == 0
+    one = KGASG21(K, d, init="density", random_state=0).fit(X)
     for U, V in zip(model.subspaces_, one.subspaces_, strict=True):
         np.testing.assert_array_equal(U, V)
+
+
+def many_near_subspaces(spread, K=20):
+    """Twenty clusters near subspaces that lie about ``spread`` from a common one."""
+    rng = np.random.default_rng(0)
+    common = np.linalg.qr(rng.standard_normal((40, 3)))[0]
+    bases = [np.linalg.qr(common + spread * rng.standard_normal((40, 3)))[0] for _ in range(K)]
+    X = np.vstack([rng.standard_normal((40, 3)) @ U.T for U in bases])
+    return X + 0.002 * rng.standard_normal(X.shape), np.repeat(np.arange(K), 40)
+
+
+def test_many_subspaces_that_hardly_differ_are_not_clear():
+    X, labels = many_near_subspaces(0.02)
+    model = KGASG21(20, 3, random_state=0).fit(X)
+    assert model.agreement_ is not None
+    assert clustering_error(labels, model.labels_) < 0.01
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_exact_fit_needs_no_consensus(seed):
+    p = make_union_of_subspaces(400, 40, 3, 4, random_state=seed)
+    model = KGASG21(4, 3, random_state=0).fit(p.data)
+    assert not model.whitened_
+    assert model.agreement_ is None or model.agreement_ >= 0.97
+    assert clustering_error(p.labels, model.labels_) == 0
+    assert max(min(subspace_angle(U, V) for U in model.subspaces_) for V in p.bases) < 1e-6
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_fewer_samples_than_features(dtype, order):
+    p = make_union_of_subspaces(720, 1024, 5, 20, random_state=0)
+    model = KGASG21(20, 5, random_state=0).fit(np.asarray(p.data, dtype, order=order))
+    assert clustering_error(p.labels, model.labels_) == 0
+
+
+def test_half_of_many_entries_may_be_missing():
+    p = make_union_of_subspaces(4000, 50, 3, 4, observed_fraction=0.5, random_state=0)
+    model = KGASG21(4, 3, random_state=0).fit(p.data)
+    assert model.converged_
+    assert clustering_error(p.labels, model.labels_) == 0
+
+
+def test_ctrl_c_during_a_consensus_leaves_the_run(monkeypatch):
+    X, _ = close_subspaces(0)
+    one = KGASG21(3, 3, init="density", whiten=False, random_state=0).fit(X, callback=lambda record: False)
+    asked = []
+
+    def stage(self, name):
+        asked.append(name)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Progress, "stage", stage)
+    model = KGASG21(3, 3, random_state=0)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X)
+    assert asked == ["compare representations"]
+    assert model.status_ == "interrupted"
+    assert model.agreement_ is None
+    assert not model.whitened_
+    assert model.n_passes_ == one.n_passes_
+    assert len(model.labels_) == len(X)
+    for U, V in zip(model.subspaces_, one.subspaces_, strict=True):
+        assert subspace_angle(U, V) < 0.1  # the latter were fitted once more, each to its own members
+
+
+def test_the_callback_may_end_a_fit_after_any_pass():
+    X, _ = close_subspaces(0)
+    model = KGASG21(3, "auto", random_state=0)
+    n_passes = len(model.fit(X, callback=(seen := []).append).history_)
+    assert len(seen) > n_passes  # the subspaces were sought again with other dimensions
+    for last in range(1, len(seen) + 1):
+        count = itertools.count(1)
+        model.fit(X, callback=lambda record, count=count, last=last: next(count) == last)
+        assert model.status_ == "interrupted"
+        assert model.labels_.shape == (len(X),)
+        assert model.selection_["n_components"] == model.n_components_
+
+
+def test_constants_of_the_consensus_decide(monkeypatch):
+    X, _ = close_subspaces(0)
+    usual = KGASG21(3, 3, random_state=0).fit(X)
+    constants = _core.ConsensusConstants()
+    constants.exponents = [2.0, 3.0]
+    constants.n_runs, constants.passes = 4, 5
+    monkeypatch.setattr(union_fit, "_CONSENSUS", constants)
+    assert KGASG21(3, 3, random_state=0).fit(X).agreement_ != usual.agreement_
+
+
+@pytest.fixture(scope="module")
+def problem():
+    """Four planes in R^40, 30 % outliers, 10 % missing."""
+    return make_union_of_subspaces(
+        300, 40, 2, 4, outlier_fraction=0.3, observed_fraction=0.9, noise=0.01, random_state=3
+    )
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"n_ensemble": 1},
+        {"n_ensemble": 4},
+        {"whiten": True},
+        {"whiten": False},
+        {"screen": True},
+        {"screen": False},
+        {"init": "spectral"},
+        {"init": "farthest"},
+        {"center": True},
+        {"n_clusters": "auto"},
+        {"n_components": "auto"},
+        {"n_clusters": "auto", "n_components": "auto"},
+        {"n_components": [2, 2, 2, 2]},
+        {"metric": "canonical"},
+        {"n_jobs": 2},
+        {"n_jobs": 2, "n_ensemble": 4},
+    ],
+    ids=str,
+)
+def test_all_parameters_lead_to_the_clusters(problem, parameters):
+    model = KGASG21(**{"n_clusters": 4, "n_components": 2, "random_state": 0} | parameters).fit(problem.data)
+    assert clustering_error(problem.labels, model.labels_, outlier_label=-1) == 0
+    assert model.n_components_ == [2] * 4
+
+
+@pytest.mark.parametrize("parameters", [{}, {"whiten": True}, {"center": True}, {"n_ensemble": 3}], ids=str)
+def test_all_forms_of_the_data_give_the_same_labels(problem, parameters):
+    X, seen = problem.data, problem.mask
+    model = KGASG21(4, 2, reject_outliers=True, random_state=0, **parameters)
+    labels = model.fit(X).labels_
+    assert clustering_error(problem.labels, labels, outlier_label=-1) == 0
+    sparse = sp.csr_matrix((X[seen], np.nonzero(seen)), shape=X.shape)
+    for data, mask in ((np.where(seen, X, 7.0), seen), (sparse, None), (np.asfortranarray(X), None)):
+        np.testing.assert_array_equal(model.fit(data, mask=mask).labels_, labels)
+        np.testing.assert_array_equal(model.predict(data, mask=mask), labels)
+    single = model.fit(X.astype(np.float32)).labels_
+    assert clustering_error(problem.labels, single, outlier_label=-1) == 0
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -246,9 +256,8 @@ def test_threads_change_no_bit():
         np.testing.assert_array_equal(U, V)
 
 
-def test_a_consensus_among_some_of_many_samples(monkeypatch):
-    monkeypatch.setattr("gasg21._algorithms.default_union._EXAMINED", 150)
-    X, labels = close_subspaces(0, per=150, outliers=50)
+def test_a_consensus_among_some_of_many_samples():
+    X, labels = close_subspaces(0, per=1100, outliers=50)  # more than the 3000 that a consensus looks at
     model = KGASG21(3, 3, random_state=0).fit(X)
     assert model.whitened_
     assert clustering_error(labels, model.labels_, outlier_label=-1) < 0.01
@@ -374,17 +383,6 @@ def test_affine_unions_stream_and_shift(flats):
     assert clustering_error(labels, moved.labels_) == 0
 
 
-def test_a_lift_knows_the_way_back(rng):
-    X = rng.standard_normal((50, 6)) + 3
-    lift = UnionLift.of(Samples(X, None, X.dtype))
-    np.testing.assert_allclose(lift.lower(lift.apply(Samples(X, None, X.dtype)).data), X)
-    directions, point = np.linalg.qr(rng.standard_normal((6, 2)))[0].T, rng.standard_normal(6)
-    found, other = lift.flat(lift.basis(directions, point))
-    assert subspace_angle(found, directions) < 1e-10
-    off = other - point
-    np.testing.assert_allclose(off, off @ directions.T @ directions, atol=1e-10)
-
-
 def test_parameters_of_unions_are_checked():
     X = np.random.default_rng(0).standard_normal((40, 8))
     for parameters, message in (
@@ -397,8 +395,3 @@ def test_parameters_of_unions_are_checked():
     ):
         with pytest.raises(InvalidInputError, match=message):
             KGASG21(**{"n_clusters": 2, "n_components": 1} | parameters).fit(X)
-
-
-def test_unit_rows_of_any_size():
-    X = np.array([[3e300, 4e300], [3e-300, 4e-300], [0, 0], [np.nan, 2]])
-    np.testing.assert_allclose(unit_rows(X), [[0.6, 0.8], [0.6, 0.8], [0, 0], [0, 1]])

@@ -86,7 +86,7 @@ class KGASG21(FittedUnion):
         Seconds that the last `fit` spent in "seed" (candidates), "select" and "refine".
     history_ : list of dict
         One record per pass: its stage, the angle by which each subspace ``moved`` (in the polish: by the first step
-        of the round), the ``members`` of each.
+        of the round), the ``members`` of each. Empty after an ensemble, whose runs go on at the same time.
     diagnostics_ : dict of int
         How many samples the stream has seen and used, and why others were not used.
     n_skipped_ : int

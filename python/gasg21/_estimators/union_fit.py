@@ -92,8 +92,9 @@ def warn_unless_converged(model: FittedUnion) -> None:
     if status in ("converged", "noise_floor", "interrupted") or (status == "max_passes" and model.tol == 0):
         return
     worst = int(np.argmax(report.estimated_angles))
+    moved = np.max(report.history[-1]["moved"]) if report.history else 0  # an ensemble records no passes
     said = {
-        "max_passes": f"some subspace moved by {np.max(report.history[-1]['moved']):.1e} rad in the last pass "
+        "max_passes": f"some subspace moved by {moved:.1e} rad in the last pass "
         f"(max_passes={model.max_passes}, tol={model.tol}). Raise max_passes; if that does not help, n_clusters or "
         "n_components may be too small.",
         "undetermined": f"the data does not determine all subspaces (not that of cluster {worst}, for one). Give "

@@ -25,6 +25,7 @@ struct JoinedRuns {
   std::vector<arma::Mat<T>> best;  // the subspaces of the best run
   arma::uvec joined;               // the samples that were joined, at most 5000; may be empty
   arma::uvec labels;               // of these
+  Counters counters;               // of the best run
 };
 
 namespace detail {
@@ -69,7 +70,8 @@ JoinedRuns<typename Stream::value_type> join_runs(const Data& data,
     costs.push_back(cost);
   }
   const uword best = uword(std::min_element(costs.begin(), costs.end()) - costs.begin());
-  JoinedRuns<typename Stream::value_type> result{race.stream(best).bases(), {}, {}};
+  JoinedRuns<typename Stream::value_type> result{
+      race.stream(best).bases(), {}, {}, race.stream(best).counters()};
   const arma::uvec some = detail::some_to_join(is_near(result.best), residuals[best], plan.seed);
   if (some.n_elem <= 2 * dimensions.size()) return result;
   const std::vector<double> weights = run_weights(costs);

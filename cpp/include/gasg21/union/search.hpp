@@ -252,6 +252,7 @@ class UnionSearch {
     run.start(good.view, joined.best, observer);
     UnionFound<Stream> found(run);
     found.coordinates = good.coordinates;
+    found.counters = joined.counters;
     found.status = Status::undetermined;
     if (joined.joined.empty()) return found;
     std::vector<arma::mat> members;
