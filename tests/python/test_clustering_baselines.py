@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from scipy.linalg import eigh
 from scipy.optimize import linprog
+from sklearn.cluster import KMeans
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gasg21.baselines import LBF, LRR, SSC, SSCOMP
-from gasg21.baselines._spectral import embed, k_means, spectral_labels
+from gasg21.baselines._spectral import embed, k_means, spectral_labels, unit_rows
 from gasg21.datasets import make_union_of_subspaces
 from gasg21.exceptions import ConvergenceWarning, InvalidInputError
 from gasg21.metrics import clustering_error, subspace_angle
@@ -531,3 +532,21 @@ def test_spectral_labels_accept_samples_without_affinity(rng):
     assert set(spectral_labels(np.zeros((4, 4)), 2, 0)) <= {0, 1}
     with pytest.raises(InvalidInputError, match="embedding='rows' must be one of"):
         spectral_labels(affinity, 2, 0, embedding="rows")
+
+
+@pytest.mark.parametrize("n_clusters", [1, 2, 7, 20])
+def test_k_means_is_as_good_as_that_of_scikit_learn(rng, n_clusters):
+    points = rng.standard_normal((n_clusters, 4))[rng.integers(n_clusters, size=300)]
+    points += 0.1 * rng.standard_normal(points.shape)
+    labels = k_means(points, n_clusters, 0, 10)
+    means = np.stack([points[labels == k].mean(axis=0) for k in range(n_clusters)])
+    cost = np.sum((points - means[labels]) ** 2)
+    # The clusters are far apart, so that both find the same minimum.
+    assert cost == pytest.approx(KMeans(n_clusters, n_init=10, random_state=0).fit(points).inertia_, rel=1e-9)
+    distances = np.linalg.norm(points[:, None] - means, axis=2)
+    np.testing.assert_array_equal(labels, distances.argmin(axis=1))  # Lloyd's algorithm has come to its end
+
+
+def test_unit_rows_of_any_size():
+    X = np.array([[3e300, 4e300], [3e-300, 4e-300], [0, 0], [np.nan, 2]])
+    np.testing.assert_allclose(unit_rows(X), [[0.6, 0.8], [0.6, 0.8], [0, 0], [0, 1]])
