@@ -298,13 +298,15 @@ def test_the_number_of_clusters_and_dimensions_is_found(K, d):
 def test_the_number_of_close_clusters_is_found():
     for K in (2, 3):
         X, _ = close_subspaces(1, K=K, n=60)
-        model = KGASG21("auto", 3, random_state=0).fit(X)
-        chosen = model.selection_
-        assert model.n_clusters_ == K
-        assert chosen["rule"] == "agreement"  # one subspace holds nearly all
-        assert int(np.argmax(chosen["drop_ratios"][3])) == 0
-        assert chosen["agreement"][K] > 0.95
-        assert set(chosen["gain"]) == set(chosen["agreement"])
+        found = []
+        for seed in range(6):
+            chosen = KGASG21("auto", 3, random_state=seed).fit(X).selection_
+            assert chosen["rule"] == "agreement"  # one subspace holds nearly all
+            assert int(np.argmax(chosen["drop_ratios"][3])) == 0
+            assert chosen["agreement"][K] > 0.95
+            assert set(chosen["gain"]) == set(chosen["agreement"])
+            found.append(chosen["n_clusters"])
+        assert found.count(K) >= 5, found
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -188,13 +188,14 @@ class KGASG21(FittedUnion):
         stream = self._stream
         assert stream is not None
         batch = samples.whole()
+        bases = stream.subspaces()
         found: tuple[Array, Array] | None = None
         with progress_bar(self, samples.n_samples, 1) as progress:
             try:
                 found = stream.consume(batch.payload, batch.mask, None, progress, before.union)
             except BaseException as caught:  # the stream stands between two vectors
                 stopped = caught
-        union = before.union.moved(stream.subspaces())
+        union = before.union.moved(_moved(before.union.bases, bases, stream.subspaces()))
         labels, residuals = found or (None, None)
         if found is not None and self.reject_outliers:
             near = found[0], found[1].astype(before.dtype)
@@ -303,3 +304,8 @@ class KGASG21(FittedUnion):
         if not shapes or union.n_features != attributes["n_features_in_"]:
             msg = "the stream and the subspaces do not belong together"
             raise ModelFormatError(msg)
+
+
+def _moved(published: list[Array], before: list[Array], now: list[Array]) -> list[Array]:
+    """Return the bases of a stream; the published one where it has not moved, from which it may differ by rounding."""
+    return [U if np.array_equal(V, W) else W for U, V, W in zip(published, before, now, strict=True)]
