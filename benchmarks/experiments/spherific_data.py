@@ -99,7 +99,7 @@ def points(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def _stages(X: np.ndarray, scaling: bool, f_min: float, seed: int) -> list[np.ndarray]:
     """Return the subspace at the start, after one pass and after all passes."""
-    begun = core.stream(3, 2, seed, AdaptiveStep(f_min=f_min), scaling=scaling)
+    begun = core.stream(3, 2, seed, AdaptiveStep(f_min=f_min), metric="scaled" if scaling else "canonical")
     bases = [begun.components()]
     for order in passes(begun, len(X), PASSES * len(X)):
         begun.update(X, order)

@@ -145,7 +145,7 @@ def stream_starter(
     seed: int,
     step_size: Any = "adaptive",
     *,
-    scaling: bool = False,
+    metric: str = "canonical",
     loss: str = "l21",
     dtype: Any = np.float64,
 ) -> Callable[[], Stream]:
@@ -153,11 +153,12 @@ def stream_starter(
 
     ``step_size`` is a name or a rule of `gasg21.step_size`; ``loss`` is "l21", "squared" or "l1".
     """
-    rule = core_rule(step_size, scaling=scaling, l1=loss == "l1")
-    metric = core_metric(scaling)
+    scaled = metric == "scaled"
+    rule = core_rule(step_size, scaling=scaled, l1=loss == "l1")
+    measure = core_metric(scaled)
     tracker = _core.Tracker32 if dtype == np.float32 else _core.Tracker64
     core_loss = _core.L1Loss() if loss == "l1" else loss
-    return lambda: Stream(tracker(n, d, rule, seed, core_loss, metric))
+    return lambda: Stream(tracker(n, d, rule, seed, core_loss, measure))
 
 
 def stream(n: int, d: int, seed: int, step_size: Any = "adaptive", **parameters: Any) -> Stream:

@@ -94,6 +94,8 @@ TESTED_ELSEWHERE = {
     "union/fit_one_subspace": ("test_one_subspace", "makes the subspaces there"),
     "union/fit_screening": ("test_screening", "makes the screenings there, and the whitenings of test_whitening"),
     "union/neighbours": ("test_screening", "the second way to leave samples out"),
+    "union/search": ("test_union_fit", "the search of the fits there"),
+    "union/working_samples": ("test_union_fit", "the samples that the search looks at"),
     "union/one_run": ("test_recover_union", "the run that recover_union begins with"),
     "union/options": ("test_recover_union", "structs: how a fit of a union is to go"),
     "union/own_subspaces": ("test_union", "what the union asks of single subspaces"),
