@@ -26,7 +26,7 @@ struct ConsensusConstants {
   uword n_runs = 12;                          // of each stream; the better half is joined
   uword passes = 10;                          // of each run of that half
   uword first_passes = 3;                     // of each run, before the worse half is dropped
-  uword n_candidates = 30;                    // per cluster; a run selects from a third of them
+  uword n_candidates = 90;                    // per cluster; a run selects from a sixth of them
   double n_narrow = 2.0 / 3;                  // share of the span for the narrow shape interaction
   std::vector<double> exponents = {4, 6, 8};  // of the cosines
   double cost = 0.003;       // a mean residual this much above the least counts 1/e

@@ -130,7 +130,7 @@ inline std::vector<std::uint64_t> seeds_of(std::uint64_t seed, uword count) {
 }
 
 /// Candidates for the starts of several runs, by farthest insertion. They are made and measured
-/// once; each run selects its start from a random third of them.
+/// once; each run selects its start from a random sixth of them.
 template <class T>
 class CandidatePool {
  public:
@@ -146,7 +146,7 @@ class CandidatePool {
 
   /// The bases that a run with this seed starts from.
   std::vector<arma::Mat<T>> select(const std::vector<uword>& dimensions, std::uint64_t seed) const {
-    constexpr uword share = 3;
+    constexpr uword share = 6;
     const uword n_seeds = all_.bases.size() / per_seed_;
     const uword count = std::min(n_seeds, std::max<uword>(dimensions.size(), n_seeds / share));
     const arma::uvec order = Random(seed).permutation(n_seeds);
