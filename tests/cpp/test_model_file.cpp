@@ -6,6 +6,7 @@
 #include <fstream>
 #include <gasg21/model_file.hpp>
 #include <gasg21/seeding/choose_lift.hpp>
+#include <gasg21/union/fit_screening.hpp>
 #include <memory>
 #include <numeric>
 #include <string>

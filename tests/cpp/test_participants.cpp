@@ -1,5 +1,6 @@
 // union/participants.hpp: the samples that take part in a consensus.
 #include <cmath>
+#include <gasg21/union/fit_screening.hpp>
 #include <gasg21/union/participants.hpp>
 #include <vector>
 

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <gasg21/fit/projector.hpp>
 #include <gasg21/seeding/choose_lift.hpp>
+#include <gasg21/union/fit_screening.hpp>
 #include <gasg21/union/union.hpp>
 #include <memory>
 
