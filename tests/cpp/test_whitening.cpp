@@ -92,10 +92,10 @@ TEST_CASE("coordinates do not overflow") {
                            arma::mat(10, 1, arma::fill::zeros)));
 }
 
-TEST_CASE("samples with fewer than 2 sum d_k observed entries are not to be whitened") {
+TEST_CASE("samples with fewer than 1.5 sum d_k observed entries are not to be whitened") {
   CHECK(may_whiten(scaled(0, 0).X, dimensions));
   CHECK(may_whiten(scaled(0.5, 0).X, dimensions));        // 15 entries
-  CHECK_FALSE(may_whiten(scaled(0.8, 0).X, dimensions));  // 6 entries, for 2 (2 + 3)
+  CHECK_FALSE(may_whiten(scaled(0.8, 0).X, dimensions));  // 6 entries, for 1.5 (2 + 3)
 }
 
 TEST_CASE("a rank that is no larger than one subspace is refused") {
