@@ -201,7 +201,9 @@ def stub(module):
             aliases.append(f"{name[:-2]}: TypeAlias = {name[:-2]}64 | {name}")
         else:
             classes.append(class_definition(name, thing, getattr(module, name[:-2] + "32", thing)))
-    return "\n".join([PREAMBLE + "\n".join(aliases), "", *errors, "", "\n\n".join(classes), "", *functions, ""])
+    one_line = r"class \w+\(\w+\): \.\.\."  # ruff puts no line between these
+    listed = re.sub(rf"^({one_line})\n\n(?={one_line})", r"\1\n", "\n\n".join(classes), flags=re.MULTILINE)
+    return "\n".join([PREAMBLE + "\n".join(aliases), "", *errors, "", listed, "", *functions, ""])
 
 
 if __name__ == "__main__":
