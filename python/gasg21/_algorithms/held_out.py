@@ -65,15 +65,3 @@ def _medians(samples: Samples) -> Array:
     """Return the median of each feature over some of the samples; 0 if they are few, or never observe it."""
     batch = samples.whole()
     return _core.score_reference(batch.payload, batch.mask, samples.n_features)
-
-
-def union_score(subspaces: list[Array], samples: Samples, labels: Array, threads: int) -> float:
-    """Return the score of a union: each sample is predicted by the subspace of its label."""
-    reference, errors = _medians(samples), []
-    for k, U in enumerate(subspaces):
-        members = np.flatnonzero(labels == k)
-        if len(members):
-            batch = samples.take(members)
-            prior = _core.learn_prior(U, batch.payload, batch.mask)
-            errors.append(_core.held_out_errors(U, batch.payload, batch.mask, prior, reference, None, threads))
-    return _core.held_out_score(np.concatenate(errors)) if errors else 0.0
